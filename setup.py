@@ -9,11 +9,10 @@ HERE = Path(__file__).parent
 
 
 def requirements() -> list[str]:
-    """Return the lines of requirements.txt, without comments and the extra ``datasketch``."""
+    """Return the lines of requirements.txt, without comments."""
     path = HERE / "requirements.txt"
     lines = path.read_text(encoding="utf8").splitlines() if path.exists() else []
-    plain = [line.partition(" #")[0].strip() for line in lines if line[:1].isalnum()]
-    return [line for line in plain if not line.startswith("datasketch")]
+    return [line.partition(" #")[0].strip() for line in lines if line[:1].isalnum()]
 
 
 class Egg(bdist_egg):

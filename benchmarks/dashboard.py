@@ -43,12 +43,12 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.searchtexts import SITES, Texts, site_name
 from newsbot.apps.search.articles import searching
+from newsbot.apps.transfer.copies import ArticleCopy, load_of
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind
 from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint
 from testbed.temporary import process_seconds
 
@@ -65,7 +65,7 @@ def fill(folder: Path, count: int, texts: Texts) -> None:
     storage = SqliteStorage(folder / "newsbot.db")
     for start in range(0, count, BATCH):
         some = texts.articles(start, min(count, start + BATCH))
-        storage.load.articles([ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some])
+        load_of(storage).articles([ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some])
     storage.close()
 
 

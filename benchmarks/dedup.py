@@ -50,7 +50,7 @@ from redis import Redis
 
 from benchmarks.dedup_corpus import Corpus, Pair, load
 from benchmarks.templates import TEMPLATES
-from newsbot.dedup import redis as near_redis
+from newsbot.apps.redis import index as near_redis
 from newsbot.dedup.comparison import COVERED, Change, Text, compare
 from newsbot.dedup.decision import SAME_STORY
 from newsbot.dedup.index import Near

@@ -18,9 +18,8 @@ from typing import Any
 
 import redis
 
+from newsbot.apps.redis.frontier import BATCH, RedisFrontier
 from newsbot.frontier.base import Entry
-from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.redis.frontier import BATCH
 from newsbot.items import Kind, batched
 from newsbot.urls import canonicalize, fingerprint
 from testbed.temporary import own_redis, redis_seconds

@@ -16,8 +16,8 @@ from typing import Any
 
 import redis
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.frontier.base import Entry, known_of
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind, batched
 from newsbot.urls import canonicalize, fingerprint
 from testbed.temporary import own_redis, redis_seconds

@@ -22,10 +22,10 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 from scrapy_redis.spiders import RedisSpider
 
+from newsbot.apps.mongodb.documents import to_document
 from newsbot.items import Article
 from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.pages.extraction import extract
-from newsbot.storage.mongo.documents import to_document
 
 LINK = re.compile(r'href="(http://[^"]+)"')
 SETTINGS: dict[str, Any] = {

@@ -41,9 +41,9 @@ from pymongo import MongoClient
 from benchmarks.searchtexts import AN_ARTICLE, Texts, site_name
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.index import SearchIndex
+from newsbot.apps.transfer.copies import ArticleCopy, load_of
 from newsbot.backends import open_storage
 from newsbot.storage.base import Storage
-from newsbot.storage.upkeep import ArticleCopy
 from newsbot.urls import fingerprint
 from testbed.temporary import own_mongo, process_seconds
 
@@ -104,7 +104,9 @@ def fill(place: Place, texts: Texts, start: int, stop: int) -> tuple[float, floa
     server = place.server_seconds()
     while some := list(islice(articles, BATCH)):
         began, ours = time.perf_counter(), time.process_time()
-        place.storage.load.articles([ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some])
+        load_of(place.storage).articles(
+            [ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some]
+        )
         wall += time.perf_counter() - began
         cpu += time.process_time() - ours
     return wall, cpu + place.server_seconds() - server

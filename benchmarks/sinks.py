@@ -19,14 +19,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.followers import threads as followers
+from newsbot.apps.followers.following import FollowerRun, Step
 from newsbot.apps.sinks.follower import SinkFollower
 from newsbot.apps.sinks.rules import Sink
 from newsbot.backends import open_storage
-from newsbot.crawl import followers
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Article
 from newsbot.storage.articles import Changes
-from newsbot.storage.following import FollowerRun, Step
 
 TEXT = "The council decided on the new bridge over the river, and the works begin in spring. " * 30
 """About 2,500 characters, the median of news articles."""

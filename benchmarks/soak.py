@@ -39,7 +39,7 @@ from pymongo import MongoClient
 from benchmarks.crews import ROOT
 from benchmarks.soaklives import Life, course, growth, own_megabytes
 from benchmarks.soakweb import Attackers, GrowingWeb, write_rules
-from newsbot.storage.mongo import MongoStorage
+from newsbot.apps.mongodb.storage import MongoStorage
 from testbed.loopback import LoopbackServer
 from testbed.messages import Answer, Request
 from testbed.redisserver import RedisServer

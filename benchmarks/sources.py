@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.alerts.rules import measure
+from newsbot.apps.mongodb.storage import MongoStorage
+from newsbot.apps.operations.verdict import read_facts
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, batched
-from newsbot.operations.verdict import read_facts
 from newsbot.pages.rules.load import load_rules
 from newsbot.recrawl.sources import Controller, SquareRootIndex
-from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.loopback import LoopbackServer
@@ -145,7 +145,7 @@ class Counted:
     """The counters of MongoDB; nothing for the data file."""
 
     def __init__(self, storage: SqliteStorage | MongoStorage) -> None:
-        self._client = storage.server.at.client if isinstance(storage, MongoStorage) else None
+        self._client = storage.handle.at.client if isinstance(storage, MongoStorage) else None
         self._before = self._read()
 
     def _read(self) -> dict[str, int]:

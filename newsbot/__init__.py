@@ -6,7 +6,7 @@ in :mod:`newsbot.api`. The code has three storeys. Each imports only from itself
 * ``apps``: what can be left out. :mod:`newsbot.config.apps` finds the apps, those of other packages too
 * the core crawls and stores, from its top to its bottom:
 
-  * ``commands``, ``operations``: the commands of the core, and what they do
+  * ``commands``: ``crawl``, and the commands of the apps
   * ``extensions``, ``pipelines``, ``spiders``, ``middlewares``: thin Scrapy parts
   * ``crawl``: one crawl, from the lease of a URL to its acknowledgement
   * ``sites``: what workers learn about sites and share with each other
@@ -17,7 +17,7 @@ in :mod:`newsbot.api`. The code has three storeys. Each imports only from itself
   * ``frontier``: which URL is fetched next, by whom, and when
   * ``recrawl``: when a page is fetched again
   * ``cli``: base classes of the commands, the terminal, log lines
-  * ``connections``: opens the data file, connects to Redis and MongoDB
+  * ``connections``: opens the data file
   * ``config``: the table of settings, the checks of their values, and the apps
 
 * ``pages`` is the library: from bytes to articles and links, without Scrapy, servers and network

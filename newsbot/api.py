@@ -52,7 +52,7 @@ def open_storage(data: str | os.PathLike[str] = "data") -> Storage:
     Raises :class:`newsbot.errors.DataError` if there are no data or if they cannot be opened.
     """
     place = os.fspath(data)
-    if place.startswith(("mongodb://", "mongodb+srv://")):
+    if "://" in place:
         return open_by_settings({"MONGO_URI": place})
     path = Path(place).expanduser()
     file = path if path.is_file() else path / DATA_FILE

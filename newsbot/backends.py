@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from newsbot.cli.log_lines import redacted
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, Clock, system_clock
+from newsbot.config.apps import backend
 from newsbot.config.check import SettingsLike, number_of
 from newsbot.errors import DataUnavailable
 
@@ -102,13 +103,14 @@ def present_rules(settings: SettingsLike) -> PresentRules:
 
 def open_frontier(settings: SettingsLike, clock: Clock = system_clock) -> Frontier:
     """Open the frontier. Raises :class:`newsbot.errors.DataError`."""
-    if not settings.get("REDIS_URL"):
+    address = settings.get("REDIS_URL")
+    if not address:
         from newsbot.frontier.sqlite.frontier import SqliteFrontier
 
         return SqliteFrontier(data_file(settings), clock=clock)
-    from newsbot.frontier.redis import RedisFrontier
-
-    return RedisFrontier(settings, keep_within=REDIS_KEEPS, clock=None if clock is system_clock else clock)
+    given = None if clock is system_clock else clock  # a server has a clock of its own
+    frontier: Frontier = backend("frontiers", address)(settings, keep_within=REDIS_KEEPS, clock=given)
+    return frontier
 
 
 def open_storage(settings: SettingsLike, *, hurried: bool = False, stale: bool = False) -> Storage:
@@ -118,14 +120,13 @@ def open_storage(settings: SettingsLike, *, hurried: bool = False, stale: bool =
     Otherwise, the timeouts are long enough for a slow search. With ``stale``, articles and figures are read
     by the read preference of MONGO_URI.
     """
-    uri = settings.get("MONGO_URI")
-    if not uri:
+    address = settings.get("MONGO_URI")
+    if not address:
         from newsbot.storage.sqlite import SqliteStorage
 
         return SqliteStorage(data_file(settings))
-    from newsbot.storage.mongo import MongoStorage
-
-    return MongoStorage(uri, hurried=hurried, stale=stale)
+    storage: Storage = backend("storages", address)(address, hurried=hurried, stale=stale)
+    return storage
 
 
 def open_index(settings: SettingsLike) -> NearIndex:
@@ -135,13 +136,13 @@ def open_index(settings: SettingsLike) -> NearIndex:
     is not a number of days.
     """
     keep = number_of(settings, "NEWSBOT_NEAR_DAYS") * DAY
-    if not settings.get("REDIS_URL"):
+    address = settings.get("REDIS_URL")
+    if not address:
         from newsbot.dedup.sqlite import SqliteIndex
 
         return SqliteIndex(data_file(settings), keep=keep)
-    from newsbot.dedup.redis import RedisIndex
-
-    return RedisIndex(settings, keep=keep)
+    index: NearIndex = backend("indexes", address)(settings, keep=keep)
+    return index
 
 
 @contextmanager
@@ -179,14 +180,12 @@ def _must_exist(settings: SettingsLike) -> None:
 
 def empty_index(settings: SettingsLike) -> None:
     """Delete the near-duplicate index, whatever its version is. Raises :class:`newsbot.errors.DataError`."""
-    if not settings.get("REDIS_URL"):
-        from newsbot.dedup import sqlite
-
-        sqlite.empty(data_file(settings))
+    if address := settings.get("REDIS_URL"):
+        backend("indexes", address).empty(settings)
         return
-    from newsbot.dedup import redis
+    from newsbot.dedup import sqlite
 
-    redis.empty(settings)
+    sqlite.empty(data_file(settings))
 
 
 def ignored_settings(settings: SettingsLike) -> list[str]:

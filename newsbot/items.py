@@ -167,7 +167,7 @@ class Reason(StrEnum):
     """Reasons as tokens. The code compares these tokens, and articles, stats and records contain them.
 
     Records may contain other tokens, such as ``http_503`` or ``feed_empty``, which the code does not compare.
-    :mod:`newsbot.operations.explain` turns tokens into sentences for users.
+    :mod:`newsbot.apps.operations.explain` turns tokens into sentences for users.
     """
 
     # why a URL was queued, or was marked as done without a visit

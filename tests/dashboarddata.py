@@ -13,12 +13,12 @@ from newsbot.apps.alerts.rules import Alert
 from newsbot.apps.alerts.saved import save
 from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.report import site_report
+from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
+from newsbot.apps.operations.notifier_trust import TRUST, Trust
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord, Position
-from newsbot.sites.notifier_trust import TRUST, Trust
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SiteRecord, SourceRecord
-from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.stories import story_id
 from newsbot.urls import canonicalize, fingerprint, host_key
 
@@ -129,7 +129,7 @@ def _pages(storage: Storage, bad: str) -> None:
         PageCheck(url=address(5), source=SITE, at=now, run=now, status=404, server=bad, found_on=address(0)),
         PageCheck(url=address(6), source=SITE, at=now, run=now, status=200, hops=((301, EVIL_URL),)),
     ]
-    cast("Any", storage).checks.save(checks)
+    checks_of(cast("Any", storage)).save(checks)
     report = site_report(cast("Any", storage), SITE)
     keep_report(storage.notes, report, {"began": now, "ended": now, "reason": "finished"})
 
@@ -172,6 +172,6 @@ def _books(storage: Storage, bad: str) -> None:
     result = SearchResult(
         search=bad, text=bad, url=address(1), source=SITE, looked_at=now, positions=[position], hits=1
     )
-    cast("Any", storage).searches.save([result])
+    searches_of(cast("Any", storage)).save([result])
     trust = Trust(at=now, hits=30.0, misses=10.0, told=30.0, untold=10.0)
     storage.notes.save(TRUST, f"websub:hub.test {bad}", asdict(trust))

@@ -11,9 +11,9 @@ from typing import Any
 
 from scrapy.crawler import Crawler
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.crawl import server_calls
 from newsbot.crawl.server_calls import ServerCalls
-from newsbot.storage.mongo import MongoStorage
 
 USED = json.dumps({"tests.directcalls.DirectCalls": 0})
 """The value of the setting EXTENSIONS that enables this extension."""

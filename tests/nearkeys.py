@@ -1,8 +1,8 @@
-"""Keys of the near-duplicate index in Redis that only its scripts make (newsbot/dedup/lua/lib.lua)."""
+"""Keys of the near-duplicate index in Redis that only its scripts make (apps/redis/lua/index/lib.lua)."""
 
 from __future__ import annotations
 
-from newsbot.dedup.redis import Keys
+from newsbot.apps.redis.index import Keys
 
 BLOCK = 128
 """Records in one list."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 
 from newsbot.apps.demo.check import compare
-from newsbot.frontier.redis import RedisFrontier
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.items import Article
 from testbed.demoweb.server import DemoServer
 from testbed.redisserver import RedisServer

@@ -18,12 +18,12 @@ import pytest
 from scrapy.settings import Settings
 from warcio.archiveiterator import ArchiveIterator
 
+from newsbot.apps import outgoing as s3
 from newsbot.apps.archive.cdxj import INDEX, latest, page_at, surt, write_index
 from newsbot.apps.archive.recording import Archive, Indexes, open_archive, prune
 from newsbot.apps.archive.uploads import COPIED
 from newsbot.apps.archive.writer import OPEN, WarcFolder, packed_exchange
 from newsbot.backends import open_storage
-from newsbot.connections import s3
 from newsbot.errors import UserError
 from newsbot.items import Article
 from newsbot.urls import fingerprint

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import canonicalize, fingerprint
 from testbed.demoweb.server import DemoServer
 from testbed.servers import MongoServer, run_mongo

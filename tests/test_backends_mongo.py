@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.backends import open_storage
-from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.mockserver import MockServer
 from testbed.servers import free_port

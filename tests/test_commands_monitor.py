@@ -8,7 +8,7 @@ import pytest
 
 from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.report import site_report
-from newsbot.storage.spider_results import PageCheck
+from newsbot.apps.monitor.results import PageCheck, checks_of
 from tests.commandline import Place
 
 SITE = "https://example.org"
@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> Place:
     with place.storage() as storage:
         for path, (status, hops) in checks.items():
             one = PageCheck(url=SITE + path, source="example.org", at=9.0, run=8.0, status=status, hops=hops)
-            storage.checks.save([one])
+            checks_of(storage).save([one])
         keep_report(
             storage.notes, site_report(storage, "example.org"), {"began": 8.0, "ended": 10.0, "checked": 4}
         )
@@ -65,7 +65,7 @@ def test_the_checks_of_a_site_can_be_removed(place: Place) -> None:
     assert "no site was monitored yet" in place.run("monitor", "list").err
     assert place.run("monitor", "forget", "example.org").code == 1
     with place.storage() as storage:
-        assert list(storage.checks.iter()) == []
+        assert list(checks_of(storage).iter()) == []
 
 
 def test_wrong_arguments_are_reported_in_one_line(place: Place) -> None:

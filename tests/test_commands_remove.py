@@ -11,15 +11,15 @@ import pytest
 
 from newsbot.apps.monitor.kept_reports import keep_report, kept_report
 from newsbot.apps.monitor.report import site_report
+from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
+from newsbot.apps.operations import remove as removing
 from newsbot.dedup.minhash import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position
-from newsbot.operations import remove as removing
 from newsbot.pages.rules import RuleSet
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
 from newsbot.sites.pushed_texts import PushedTexts
 from newsbot.storage.sources import SiteRecord, SourceRecord
-from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 from tests.crawls import article_html, feed_xml
@@ -141,7 +141,7 @@ def test_articles_that_a_crawl_stores_meanwhile_are_removed_too(place, monkeypat
             storage.articles.store(article(9))
 
     monkeypatch.setattr(removing, "wait_for_crawls", stored_meanwhile)
-    monkeypatch.setattr("newsbot.operations.remove.wait_for_crawls", stored_meanwhile)
+    monkeypatch.setattr("newsbot.apps.operations.remove.wait_for_crawls", stored_meanwhile)
     answer = place.run("remove", "example.org", "--yes")
     assert "a crawl is running" in answer.err
     assert urls(place) == ["https://example.net/1"]
@@ -194,11 +194,11 @@ def test_search_results_are_removed_also_without_a_page_record(place):
     found = [STORY, "https://example.org/no/record", "https://blog.example.org/none", "https://example.net/y"]
     with place.storage() as storage:
         for search in ("one", "two"):
-            storage.searches.save([result(search, url) for url in found])
+            searches_of(storage).save([result(search, url) for url in found])
 
     def kept() -> list[str]:
         with place.storage() as storage:
-            return sorted(one.url for name in ("one", "two") for one in storage.searches.results(name))
+            return sorted(one.url for name in ("one", "two") for one in searches_of(storage).results(name))
 
     assert place.run("remove", found[1], "--yes").code == 0
     assert kept() == sorted([found[0], *found[2:]] * 2)
@@ -234,14 +234,14 @@ def test_data_of_the_monitor_is_removed_too(place):
     blog, unknown = "https://blog.example.org/x", "https://example.org/no/record"
     with place.storage() as storage:
         for url in (STORY, OTHER, blog, unknown):
-            storage.checks.save([PageCheck(url=url, source="example.org", at=9.0, run=8.0, status=404)])
+            checks_of(storage).save([PageCheck(url=url, source="example.org", at=9.0, run=8.0, status=404)])
         keep_report(storage.notes, site_report(storage, "example.org"), {"began": 8.0})
 
     def kept() -> tuple[list[str], list[str]]:
         with place.storage() as storage:
             report = kept_report(storage.notes, "example.org") or {"broken": []}
             return (
-                sorted(one.url for one in storage.checks.iter()),
+                sorted(one.url for one in checks_of(storage).iter()),
                 sorted(one["url"] for one in report["broken"]),
             )
 
@@ -282,7 +282,7 @@ def test_texts_from_the_hub_are_removed(place, what, left):
 
 
 def test_each_kind_of_note_about_sites_names_its_owner():
-    texts = [one.read_text(encoding="utf8") for one in Path(removing.__file__).parent.parent.rglob("*.py")]
+    texts = [one.read_text(encoding="utf8") for one in Path(removing.__file__).parents[2].rglob("*.py")]
     kinds = re.findall(
         r'^(?:NOTE_KIND|HUB|FULL_QUEUE|SESSION_NOTE) = "(.*)"$', "\n".join(texts), re.MULTILINE
     )

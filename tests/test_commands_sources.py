@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from newsbot.apps.operations.notifier_trust import HALF_LIFE, TRUST, Trust
+from newsbot.apps.operations.sources import MOST_REPEATED
+from newsbot.apps.transfer.copies import AliasCopy, load_of
 from newsbot.dedup.minhash import text_key
 from newsbot.items import Kind
-from newsbot.operations.sources import MOST_REPEATED
 from newsbot.sites.health import QUIET_SECONDS, Health, health
-from newsbot.sites.notifier_trust import HALF_LIFE, TRUST, Trust
 from newsbot.storage.sources import SiteRecord, SourceRecord
-from newsbot.storage.upkeep import AliasCopy
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 
@@ -209,7 +209,7 @@ def test_the_alarm_of_one_site_is_printed_even_if_many_sites_have_alarms(tmp_pat
             text = f"We and our {number} partners value your privacy."
             storage.articles.store(article(1, url=url, canonical_url=url, source=site, text=text))
             names = [f"{url}?from={name}" for name in range(11 if number else 10)]
-            storage.load.aliases([AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names])
+            load_of(storage).aliases([AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names])
     assert "example.org: 11 URLs returned one text" in walled.run("sources", "example.org").err
 
 

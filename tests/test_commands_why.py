@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.operations.explain import reason_text
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
-from newsbot.operations.explain import reason_text
 from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.sources import SourceRecord
 from newsbot.urls import fingerprint

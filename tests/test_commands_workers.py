@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from newsbot.operations.workers import Supervisor
+from newsbot.apps.operations.workers import Supervisor
 from tests.crawls import ROOT, article_html, feed_xml
 from tests.newssite import HOST, XML
 

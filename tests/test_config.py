@@ -227,6 +227,15 @@ def test_a_crawl_warns_and_continues(world: World) -> None:
 # --- moved components
 
 OLD = {
+    "newsbot.crawl.auxiliary_scheduler.SideScheduler": "newsbot.apps.monitor.side_spiders.SideScheduler",
+    "newsbot.extensions.followers.Followers": "newsbot.apps.followers.extension.Followers",
+    "newsbot.extensions.progress.Progress": "newsbot.apps.progress.display.Progress",
+    "newsbot.extensions.samples.Samples": "newsbot.apps.authoring.samples.Samples",
+    "newsbot.extensions.statsfile.StatsFile": "newsbot.apps.progress.statsfile.StatsFile",
+    "newsbot.extensions.summary.Summary": "newsbot.apps.progress.summary.Summary",
+    "newsbot.middlewares.signatures.SignaturesMiddleware": (
+        "newsbot.apps.signatures.middleware.SignaturesMiddleware"
+    ),
     "newsbot.extensions.alerts.Alerts": "newsbot.apps.alerts.extension.Alerts",
     "newsbot.middlewares.archive.WireMiddleware": "newsbot.apps.archive.middleware.WireMiddleware",
     "newsbot.middlewares.rendering.RenderingMiddleware": (
@@ -234,7 +243,7 @@ OLD = {
     ),
     "newsbot.operations.exporting.formats.CsvFeedExporter": "newsbot.apps.export.formats.CsvFeedExporter",
     "newsbot.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
-    "newsbot.sidecrawl.SideScheduler": "newsbot.crawl.auxiliary_scheduler.SideScheduler",
+    "newsbot.sidecrawl.SideScheduler": "newsbot.apps.monitor.side_spiders.SideScheduler",
     "newsbot.resolver.GuardedResolver": "newsbot.crawl.address_guard.GuardedResolver",
     "newsbot.logformatter.QuietLogFormatter": "newsbot.cli.log_formatter.QuietLogFormatter",
 }

@@ -16,9 +16,9 @@ from weakref import ref
 import pytest
 import redis
 
-from newsbot.connections.redis import Script, connect, give_back, take
+from newsbot.apps.redis.connection import Script, connect, give_back, take
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.errors import DataError, DataUnavailable
-from newsbot.frontier.redis import RedisFrontier
 from testbed import redisserver
 from testbed.servers import free_port
 from tests.certificates import self_signed

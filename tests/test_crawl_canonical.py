@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
-from newsbot.storage.mongo import MongoStorage
+from newsbot.apps.mongodb.storage import MongoStorage
 from testbed.messages import Answer
 from tests.crawls import article_html, feed_xml
 

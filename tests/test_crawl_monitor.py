@@ -13,13 +13,13 @@ from uuid import uuid4
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.monitor.kept_reports import kept_report
+from newsbot.apps.monitor.results import CheckedPage, checks_of
 from newsbot.apps.monitor.spiders.monitor import _linked, parse_monitoring
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord
 from newsbot.sites.pauses_and_removals import keep_out
-from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
 from testbed.messages import Answer, Request
 from testbed.mockserver import HTML, MockServer
@@ -39,7 +39,7 @@ class Monitors(World):
 
     def checked(self) -> dict[str, CheckedPage]:
         with self.storage() as storage:
-            return {one.url.removeprefix(HOST): one for one in storage.checks.iter()}
+            return {one.url.removeprefix(HOST): one for one in checks_of(storage).iter()}
 
     def pages(self) -> dict[str, PageRecord]:
         with self.storage() as storage:
@@ -283,7 +283,7 @@ def test_servers_store_the_same_checks_as_the_data_file(
         site.page(STORIES[1], status=404)
         monitors.monitor(sites="news.test")
         with closing(MongoStorage(uri)) as storage:
-            checked = {one.url.removeprefix(HOST): one.last.outcome for one in storage.checks.iter()}
+            checked = {one.url.removeprefix(HOST): one.last.outcome for one in checks_of(storage).iter()}
             report = kept_report(storage.notes, "news.test")
         assert checked == {"/feed.xml": "200", "/story/1": "404"} | {
             f"/story/{number}": "200" for number in (0, 2, 3)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.frontier.base import ASIDE, MAX_LOST, Frontier
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.urls import fingerprint
 from testbed.mockserver import MockServer

@@ -13,10 +13,10 @@ import pytest
 import redis
 
 from newsbot.apps.demo.check import compare
+from newsbot.apps.redis.frontier import RedisFrontier
+from newsbot.apps.redis.index import RedisIndex
 from newsbot.crawl.consistency import notice_volatile_queue
-from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
-from newsbot.frontier.redis import RedisFrontier
 from testbed.demoweb.server import DemoServer
 from testbed.mockserver import MockServer
 from testbed.redisserver import RedisServer

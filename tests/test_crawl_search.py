@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.spider_results import SearchResult
+from newsbot.apps.monitor.results import SearchResult, searches_of
 from testbed.mockserver import MockServer
 from tests import warm
 from tests.crawls import ROOT, Crawl, World, article_html, feed_xml
@@ -27,7 +27,7 @@ class Searches(World):
 
     def results(self, name: str) -> dict[tuple[str, str], SearchResult]:
         with self.storage() as storage:
-            return {(one.text, one.url.removeprefix(HOST)): one for one in storage.searches.results(name)}
+            return {(one.text, one.url.removeprefix(HOST)): one for one in searches_of(storage).results(name)}
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [*super().command()[:-2], *words]

@@ -11,10 +11,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.followers.following import KIND, FollowerState
 from newsbot.apps.web.dashboard.exports import metric
 from newsbot.apps.web.dashboard.overview import latency, periods
 from newsbot.clock import system_clock
-from newsbot.storage.following import KIND, FollowerState
 from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article

@@ -23,7 +23,7 @@ ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELE
 def endless(data: Data) -> None:
     """Read the embedded file endlessly, like a bad query."""
     storage = cast("SqliteStorage", data.storage)
-    with storage.file.reading() as database:
+    with storage.handle.reading() as database:
         database.execute(ENDLESS).fetchall()
 
 

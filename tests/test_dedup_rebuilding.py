@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.apps.redis.index import RedisIndex
 from newsbot.crawl.entries import entry_again
 from newsbot.dedup.index import KEEP
 from newsbot.dedup.minhash import signature, text_key
-from newsbot.dedup.redis import RedisIndex, empty
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.story_merge import rebuild
 from newsbot.frontier.owners import owner_name
@@ -156,7 +156,7 @@ def test_before_the_first_crawl_reindexing_is_refused(place: Place) -> None:
 def namespace(redis_url: str) -> Iterator[str]:
     name = f"test-[{secrets.token_hex(8)}]*"
     yield name
-    empty(redis_url, namespace=name)
+    RedisIndex.empty(redis_url, namespace=name)
 
 
 def test_the_index_in_redis_is_refilled_after_it_lost_its_keys(
@@ -166,7 +166,7 @@ def test_the_index_in_redis_is_refilled_after_it_lost_its_keys(
     where: dict[str, Any] = {"where": redis_url, "namespace": namespace}
     with place.storage() as storage, closing(RedisIndex(**where)) as index:
         assert rebuild(storage, index, NOW, lambda _: None) == 2
-        empty(redis_url, namespace=namespace)
+        RedisIndex.empty(redis_url, namespace=namespace)
         assert index.count() == 0
         assert rebuild(storage, index, NOW, lambda _: None) == 2
         found = [index.check_and_insert("copy", "b.org", signature(a.text), NOW) for a in (one, two)]
@@ -183,10 +183,10 @@ def test_emptying_removes_only_the_keys_of_one_index(redis_url: str, namespace: 
         for index in (mine, theirs):
             index.check_and_insert("a", "a.org", signature(prose(1, 100)), NOW)
         client.hset(mine._keys.meta, "scheme", "bands of another newsbot")
-        empty(redis_url, namespace=namespace)
+        RedisIndex.empty(redis_url, namespace=namespace)
         assert (mine.count(), theirs.count()) == (0, 1)
         RedisIndex(redis_url, namespace=namespace).close()
-        empty(redis_url, namespace=other)
+        RedisIndex.empty(redis_url, namespace=other)
         assert theirs.count() == 0
         left = [key for key in client.scan_iter(count=1000) if other.encode() in key]
         assert left == []

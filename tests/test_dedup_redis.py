@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import redis
 
-from newsbot.dedup import redis as near_redis
+from newsbot.apps.redis import index as near_redis
+from newsbot.apps.redis.index import Keys, RedisIndex
 from newsbot.dedup.index import KEEP, MAX_CANDIDATES
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.redis import Keys, RedisIndex
 from newsbot.errors import SchemaError
 from testbed import redisserver
 from tests.nearkeys import BLOCK
@@ -129,7 +129,7 @@ def test_parts_give_the_answers_of_one_index(
         with closing(RedisIndex(**place)) as opened:
             ids = [url(number % 110) for number in range(len(texts))]
             answers.append([opened.check_and_insert(*one, NOW) for one in zip(ids, ids, texts, strict=True)])
-        near_redis.empty(**place)
+        near_redis.RedisIndex.empty(**place)
     assert answers[0] == answers[1]
     assert max(map(len, answers[0])) >= MAX_CANDIDATES, "the limit has no effect in this test"
 

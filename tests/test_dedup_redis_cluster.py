@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import redis
 
+from newsbot.apps.redis.index import RedisIndex
 from newsbot.dedup.index import KEEP
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.redis import RedisIndex
 from newsbot.errors import DataError, DataUnavailable
 from testbed import redisserver
 from testbed.servers import free_port

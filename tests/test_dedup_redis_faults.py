@@ -9,8 +9,8 @@ from contextlib import closing
 import pytest
 import redis
 
+from newsbot.apps.redis.index import RedisIndex
 from newsbot.dedup.index import KEEP
-from newsbot.dedup.redis import RedisIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from testbed import redisserver
 from tests.neartexts import NOW, insert, sample, url

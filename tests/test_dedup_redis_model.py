@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.dedup import redis as near_redis
+from newsbot.apps.redis import index as near_redis
+from newsbot.apps.redis.index import RedisIndex
 from newsbot.dedup.minhash import Signature
-from newsbot.dedup.redis import RedisIndex, empty
 from tests.nearkeys import BLOCK, block_key
 from tests.nearmodel import NOW, STEPS, Model, Step, own_hash, signature_of
 
@@ -36,7 +36,7 @@ def place(redis_url: str) -> Iterator[Callable[[], dict[str, Any]]]:
     namespace = f"test-{secrets.token_hex(8)}"
 
     def fresh() -> dict[str, str]:
-        empty(redis_url, namespace=namespace)
+        RedisIndex.empty(redis_url, namespace=namespace)
         return {"where": redis_url, "namespace": namespace}
 
     yield fresh

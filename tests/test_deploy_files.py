@@ -17,9 +17,9 @@ import pytest
 import yaml
 from scrapy.utils.misc import load_object
 
+from newsbot.apps.operations.workers import FOLDER, KILL_AFTER
 from newsbot.cli.command import choose, make_parser
 from newsbot.config.check import value_of
-from newsbot.operations.workers import FOLDER, KILL_AFTER
 from testbed.redisserver import missing
 from tests.test_docs import NAMES
 

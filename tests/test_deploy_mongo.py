@@ -15,8 +15,8 @@ import pytest
 from pymongo import MongoClient
 from pymongo.errors import ConnectionFailure, OperationFailure
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.items import Article
-from newsbot.storage.mongo import MongoStorage
 from testbed.servers import ROOT_PASSWORD, MongoServer, need_mongod
 from tests.crawls import ROOT
 from tests.replicated import wait_until

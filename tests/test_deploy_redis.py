@@ -16,11 +16,11 @@ import pytest
 import redis
 import yaml
 
-from newsbot.dedup import redis as near_redis
+from newsbot.apps.redis import index as near_redis
+from newsbot.apps.redis.frontier import RedisFrontier
+from newsbot.apps.redis.index import RedisIndex
 from newsbot.dedup.minhash import signature
-from newsbot.dedup.redis import RedisIndex
 from newsbot.frontier.base import Entry
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
 from newsbot.urls import fingerprint
 from testbed.mockserver import MockServer

@@ -88,15 +88,15 @@ from newsbot.apps.demo.publishing import load_sites
 load_sites()
 for name in settings["SPIDER_MODULES"]:
     import_module(name)
-from newsbot.dedup.redis import RedisIndex
-from newsbot.connections.redis import lua_script
-LUA = ("frontier", "lease"), ("dedup", "insert")
+from newsbot.apps.redis.index import RedisIndex
+from newsbot.apps.redis.connection import lua_script
+LUA = ("frontier", "lease"), ("index", "insert")
 print(json.dumps({
     "file": newsbot.__file__,
     "rules": sorted(rule.domain for rule in rules),
     "intervals": len(rules.defaults.interval),
     "spider": NewsSpider.name,
-    "lua": "".join(lua_script(f"{folder}/lua", name).text[:2] for folder, name in LUA),
+    "lua": "".join(lua_script(folder, name).text[:2] for folder, name in LUA),
 }))
 """
 

@@ -9,15 +9,21 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
-from newsbot.config.apps import known_apps
+from newsbot.apps.transfer.copying import copy_books
+from newsbot.apps.transfer.side import Choice
+from newsbot.config.apps import active_apps, known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
+from newsbot.errors import DataUnavailable
 from newsbot.spiders.news import NewsSpider
+from newsbot.storage.sqlite import SqliteStorage
 from testbed.messages import Answer
 from testbed.mockserver import MockServer
 from tests.crawls import ROOT, Crawl, World, article_html
@@ -83,6 +89,8 @@ def test_the_page_has_all_examples() -> None:
             "mine/reader.py",
             "mine/alerts.py",
             "mine/labels.py",
+            "mine/storage.py",
+            "mine/picks.py",
             "mine/signs.py",
             "mine/pages.py",
         ),
@@ -266,6 +274,36 @@ def test_a_field_of_another_package_is_searched_and_counted(crawled):
     assert "length:short: 2 articles" in shorter.err  # the index is rebuilt
 
 
+def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path):
+    def titles(address: str) -> Crawl:
+        done: Crawl = crawled.run("headlines", NEWSBOT_DATA=str(tmp_path), MONGO_URI=address)
+        return done
+
+    shown = titles(f"file://{(crawled.world.data / 'newsbot.db').absolute()}")
+    assert shown.code == 0, shown.err
+    assert len(shown.out.splitlines()) == 2
+    unknown = titles("mine://somewhere")
+    assert (unknown.code, unknown.out) == (1, "")
+    assert "write mongodb://host:27017/newsbot" in unknown.err
+
+
+def test_a_repository_of_another_package_is_stored_and_moved(crawled, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(crawled.folder))
+    mine, picks = import_module("mine.app").APP, import_module("mine.picks")
+    monkeypatch.setattr("newsbot.apps.transfer.side.known_apps", lambda: {"mine": mine})
+    given = [picks.Pick(f"https://{site}/a", site) for site in ("one.test", "two.test")]
+    with (
+        closing(SqliteStorage(tmp_path / "one.db")) as here,
+        closing(SqliteStorage(tmp_path / "two.db")) as there,
+    ):
+        picks.picks_of(here).save(given)
+        assert list(picks.picks_of(here).records()) == given
+        copy_books(here, there, Choice(sites=("one.test",)), lambda *_: None)
+        assert list(picks.picks_of(there).records()) == given[:1]
+        with pytest.raises(DataUnavailable, match="data file: this needs data in: MongoDB"):
+            here.repository({"MongoDB": "mine.picks:MongoPicks"})
+
+
 def test_a_follower_of_another_package_gets_all_articles_of_a_crawl_once(crawled):
     file = crawled.folder / "changes.jsonl"
     crawl = crawled.run("crawl", "news", "-s", f"MINE_FILE={file}")
@@ -304,11 +342,27 @@ def test_an_app_that_cannot_be_loaded_is_one_line(app):
     assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
 
 
-@pytest.mark.parametrize(("apps", "message"), [("-serach", "did you mean 'search'"), ("web", "which needs")])
+@pytest.mark.parametrize(
+    ("apps", "message"), [("-serach", "did you mean 'search'"), ("-search", "which needs")]
+)
 def test_names_of_apps_are_checked(world, apps, message):
     done = world.scrapy("serve", "-s", f"NEWSBOT_APPS={apps}")
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("chosen", "used"),
+    [
+        ("spam", {"operations", "progress", "spam"}),
+        ("hub,-operations", {"followers", "progress", "push", "signatures", "simulator", "team"}),
+        (["team", "push"], {"team", "push"}),
+        ("", known_apps().keys()),
+        ("spam,sinks,-search", {"followers", "operations", "progress", "spam"}),
+    ],
+)
+def test_an_app_is_used_with_the_apps_that_it_needs(chosen, used):
+    assert {app.name for app in active_apps(chosen)} == set(used)
 
 
 def test_a_crawl_works_without_all_apps(site, world):

@@ -53,14 +53,14 @@ _CARD = "<div class=item><h3><a href=/q>A weir is moved</a></h3><span>14 June 20
 ELSEWHERE = {
     "a card with an excerpt": _CARD.format(_EXCERPT),
     "a card that is a link": (
-        "<a class=item href=/q><i class=meta>14 June 2020 | 2 comments</i><h4>A weir was moved last night</h4></a>"
+        "<a class=item href=/q><i>14 June 2020 | 2 comments</i><h4>A weir was moved last night</h4></a>"
     ),
     "a list with equal markup": "".join(
         f"<li class=row><a href=/q{day}>Weir {day}</a><i class=date>{day} June 2020</i></li>"
         for day in (3, 4, 5)
     ),
     "a note between paragraphs": f"{TEXT}<p>Mill race, built 3 May 2001</p>{TEXT}",
-    "a caption": "<div class=col-media><a><img src=/a.jpg></a><i>People look into the race, 12 May 2019</i></div>",
+    "a caption": "<div class=col-media><a><img src=/a.jpg></a><i>Men look into the race, 12 May 2019</i></div>",
     "a word of a sentence": "<div class=info>Sie sind hier: Start</div>",
     "a word of a name": "<div class=date>PAPER TODAY Network</div>",
     "a promise": "<p class=info>More news about the mill race today</p>",

@@ -19,12 +19,12 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
+from newsbot.apps.operations.add import entry_by_hand, queue_by_hand
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.errors import DataError, DataUnavailable
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.items import Kind
-from newsbot.operations.add import entry_by_hand, queue_by_hand
 from newsbot.pages.rules import load_rules
-from newsbot.storage.mongo import MongoStorage
 from testbed.demoweb.server import DemoServer
 from testbed.mockserver import MockServer
 from tests.contracts.storage_samples import make_article
@@ -97,16 +97,16 @@ def test_a_delayed_secondary_shows_old_articles_and_loses_no_change(
 ) -> None:
     with closing(MongoStorage(uri)) as writer:
         writer.articles.store(make_article("first"))
-        primary = writer.server.at.client.primary
+        primary = writer.handle.at.client.primary
         assert primary is not None
         behind = next(one for one in replica_set.members if one.port != primary[1])
         with (
             MongoClient[dict[str, Any]]("127.0.0.1", behind.port, directConnection=True) as client,
             closing(MongoStorage(f"{uri}&readPreference=secondary", stale=True)) as reader,
         ):
-            preferred = reader.server.shown.read_preference
-            reader.server.shown = client["newsbot"].with_options(
-                read_preference=preferred, codec_options=writer.server.shown.codec_options
+            preferred = reader.handle.shown.read_preference
+            reader.handle.shown = client["newsbot"].with_options(
+                read_preference=preferred, codec_options=writer.handle.shown.codec_options
             )
             wait_until(lambda: reader.articles.count() == 1, "the secondary has the first article")
             cursor = reader.articles.end_of_changes()

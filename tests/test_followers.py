@@ -14,10 +14,10 @@ from newsbot.apps.alerts import saved
 from newsbot.apps.alerts import state as book
 from newsbot.apps.alerts.rules import Limits
 from newsbot.apps.alerts.watch import SEARCHES_LOCK, SENDING, Options, SearchNotices
-from newsbot.crawl import followers
-from newsbot.crawl.followers import FollowerThread, open_followers
+from newsbot.apps.followers import threads as followers
+from newsbot.apps.followers.following import Follower, states
+from newsbot.apps.followers.threads import FollowerThread, open_followers
 from newsbot.storage.articles import Changes
-from newsbot.storage.following import Follower, states
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
 

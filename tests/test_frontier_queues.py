@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.apps.redis.division import change, home
+from newsbot.apps.redis.frontier import RedisFrontier
+from newsbot.apps.redis.layout import Keys
+from newsbot.apps.redis.scripts import QueuesChanged
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import Added, Frontier, Lease, known_of
-from newsbot.frontier.redis import RedisFrontier
-from newsbot.frontier.redis.division import change, home
-from newsbot.frontier.redis.layout import Keys
-from newsbot.frontier.redis.scripts import QueuesChanged
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 from tests.contracts.frontier_steps import TTL, fetch, lease
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.apps.redis import layout
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.frontier.base import FETCH_STEP, Added, Entry, Known
-from newsbot.frontier.redis import RedisFrontier, layout
 from newsbot.items import Kind
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 
@@ -115,7 +116,9 @@ def test_scripts_are_sent_again_if_the_server_lost_them(redis_place: dict[str, A
 
 def test_scripts_use_only_the_given_keys() -> None:
     scripts = [
-        path for path in (files("newsbot") / "frontier" / "lua").iterdir() if path.name.endswith(".lua")
+        path
+        for path in (files("newsbot") / "apps/redis/lua/frontier").iterdir()
+        if path.name.endswith(".lua")
     ]
     assert len(scripts) > 15
     for path in scripts:

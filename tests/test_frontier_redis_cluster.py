@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.errors import DataUnavailable
-from newsbot.frontier.redis import RedisFrontier
 from testbed import redisserver
 from testbed.servers import free_port
 from tests.contracts.frontier_backends import key_of, make_entry, name_of

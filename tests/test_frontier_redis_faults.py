@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
-from newsbot.frontier.redis import RedisFrontier
 from testbed import redisserver
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of
 

@@ -11,13 +11,13 @@ from typing import Any, cast
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.crawl import group_calls
 from newsbot.crawl.availability import Guarded, Outage, guarded_storage
 from newsbot.crawl.group_calls import HEAVIEST, LARGEST, GroupCalls, Together
 from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
 from newsbot.items import Article
 from newsbot.storage.articles import Articles, Stored, Verdict
-from newsbot.storage.mongo import MongoStorage
 from newsbot.urls import fingerprint
 from testbed.servers import MongoServer, run_mongo
 from tests.contracts.storage_samples import make_article

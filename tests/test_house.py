@@ -39,13 +39,13 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        61_179, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        61_246, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(23_719, 16_000, "lines of code of the core"),
-    "library_lines": Count(11_923, 10_500, "lines of code of the library, newsbot/pages/"),
+    "core_lines": Count(16_399, 16_000, "lines of code of the core"),
+    "library_lines": Count(11_919, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(4_500, 4_500, "lines of code of the largest app"),
-    "files": Count(533, 300, "Python files, __init__.py included"),
-    "top_modules": Count(8, 8, "modules at the top of newsbot/, without __init__.py and __main__.py"),
+    "files": Count(544, 300, "Python files, __init__.py included"),
+    "top_modules": Count(7, 7, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
     "part_circles": Count(0, 0, "parts of one package that import each other in a circle, over all packages"),
@@ -57,10 +57,9 @@ SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
     "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
-    "newsbot/extensions/followers.py": "Scrapy's settings name it",
+    "newsbot/apps/followers/extension.py": "Scrapy's settings name it",
+    "newsbot/apps/signatures/middleware.py": "Scrapy's settings name it",
     "newsbot/pages/extraction/documents.py": "an interface for apps",
-    "newsbot/connections/s3.py": "opens object stores, for sinks and the archive",
-    "newsbot/middlewares/signatures.py": "Scrapy's settings name it",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""
 
@@ -344,7 +343,7 @@ def test_a_count_stays_within_its_limit(name):
     assert value <= COUNTS[name].limit, f"{COUNTS[name].what}: {value}\n" + "\n".join(listed)
 
 
-NO_MAP = ("commands", "storage/sqlite", "storage/mongo")
+NO_MAP = ("commands", "storage/sqlite")
 """Ends of packages whose docstring need not list their files: their names follow another list."""
 
 

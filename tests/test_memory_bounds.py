@@ -21,9 +21,11 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 from w3lib.encoding import resolve_encoding
 
-from newsbot.crawl import auxiliary_scheduler, http_client
+from newsbot.apps.monitor import side_spiders
+from newsbot.apps.monitor.side_spiders import SideScheduler
+from newsbot.apps.progress.figures import site_figures, total
+from newsbot.crawl import http_client
 from newsbot.crawl import memory as heap
-from newsbot.crawl.auxiliary_scheduler import SideScheduler
 from newsbot.crawl.http_client import HttpHandler
 from newsbot.crawl.source_state import HUB, Hubs
 from newsbot.crawl.visit import Found
@@ -35,7 +37,7 @@ from newsbot.pages.discovery.list_pages import ListTrials, ListWalks
 from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
 from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
 from newsbot.sites import rights, statistics
-from newsbot.sites.statistics import OTHERS, SiteCounters, site_figures, total
+from newsbot.sites.statistics import OTHERS, SiteCounters
 from newsbot.storage.notes import MAX_NOTE
 from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
@@ -179,8 +181,8 @@ def test_the_hub_of_a_dropped_page_is_read_again(desk: Desk, monkeypatch: pytest
 def test_the_auxiliary_scheduler_drops_hosts_and_old_pages(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auxiliary_scheduler, "MAX_SEEN", FEW)
-    monkeypatch.setattr(auxiliary_scheduler, "call_later", lambda *_: None)
+    monkeypatch.setattr(side_spiders, "MAX_SEEN", FEW)
+    monkeypatch.setattr(side_spiders, "call_later", lambda *_: None)
     scheduler = SideScheduler(desk.crawler)
     scheduler._slot = SimpleNamespace(inprogress=set(), nextcall=SimpleNamespace(schedule=lambda: None))
     scheduler._spider = Spider("test")

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from newsbot.apps.monitor.kept_reports import MAX_RUNS, forget_report, keep_report, kept_report, monitored
 from newsbot.apps.monitor.page_check import changes_of
 from newsbot.apps.monitor.report import Structure, _rough, folders, site_report
+from newsbot.apps.monitor.results import CheckedPage, PageCheck, checks_of
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.notes import MAX_NOTE, to_json
 from newsbot.storage.sources import SourceRecord
-from newsbot.storage.spider_results import CheckedPage, PageCheck
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
 
@@ -98,7 +98,7 @@ def test_a_report_contains_counts_and_lists(storage: SqliteStorage) -> None:
             page(FEED, kind=Kind.FEED, depth=0),
         ]
     )
-    storage.checks.save(
+    checks_of(storage).save(
         [
             check("/", seconds=0.1, size=1000, server="nginx", content_type="text/html; charset=utf-8"),
             check("/sport", seconds=0.3, size=50, server="nginx"),
@@ -154,9 +154,9 @@ def test_a_report_contains_counts_and_lists(storage: SqliteStorage) -> None:
 
 def test_changes_are_those_between_the_last_two_runs(storage: SqliteStorage) -> None:
     for path in ("/a", "/b", "/c", "/d", "/e"):
-        storage.checks.save([check(path, 10.0, etag="1", content_type="text/html")])
-    storage.checks.save([check("/old", 5.0), check("/old", 10.0, status=404)])
-    storage.checks.save(
+        checks_of(storage).save([check(path, 10.0, etag="1", content_type="text/html")])
+    checks_of(storage).save([check("/old", 5.0), check("/old", 10.0, status=404)])
+    checks_of(storage).save(
         [
             check("/a", 20.0, status=404),
             check("/b", 20.0, hops=((301, f"{SITE}/z"),), etag="2"),
@@ -182,7 +182,7 @@ def test_changes_are_those_between_the_last_two_runs(storage: SqliteStorage) -> 
 
 def test_lists_are_bounded_and_counts_are_not(storage: SqliteStorage) -> None:
     storage.pages.discover([page(f"/{n}", *[f"{SITE}/from/{i}" for i in range(n % 7)]) for n in range(60)])
-    storage.checks.save([check(f"/{n}", status=404) for n in range(60)])
+    checks_of(storage).save([check(f"/{n}", status=404) for n in range(60)])
     report = site_report(storage, "news.test", limit=5)
     assert (report["broken_count"], len(report["broken"])) == (60, 5)
     assert {one["referrer_count"] for one in report["broken"]} == {6}
@@ -245,7 +245,7 @@ def test_a_tree_and_the_sections_count_each_page_once(pages: list[tuple[list[str
 def test_a_report_is_stored_immediately_and_within_the_size_limit_of_notes(storage: SqliteStorage) -> None:
     long = "x" * 900
     storage.pages.discover([page(f"/{n}/{long}/{n}", f"{SITE}/{long}") for n in range(300)])
-    storage.checks.save([check(f"/{n}/{long}/{n}", status=404) for n in range(300)])
+    checks_of(storage).save([check(f"/{n}/{long}/{n}", status=404) for n in range(300)])
     report = site_report(storage, "news.test")
     assert kept_report(storage.notes, "news.test") is None
     for began in range(MAX_RUNS + 2):

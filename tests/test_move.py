@@ -20,18 +20,18 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.apps.demo.check import compare
+from newsbot.apps.mongodb.storage import MongoStorage
+from newsbot.apps.monitor.results import SearchResult, checks_of, searches_of
+from newsbot.apps.redis.frontier import RedisFrontier
+from newsbot.apps.transfer.copies import PageCopy, dump_of
+from newsbot.apps.transfer.copies_mongodb import MongoLoad
 from newsbot.crawl.entries import entry_again
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.frontier.owners import owner_name
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, Position
-from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.mongo.copying import MongoLoad
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
-from newsbot.storage.spider_results import SearchResult
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.upkeep import PageCopy
 from testbed.demoweb.server import DemoServer
 from testbed.redisserver import RedisServer, need_redis
 from tests import warm
@@ -101,7 +101,7 @@ def fill(storage: SqliteStorage, frontier: SqliteFrontier) -> None:
     storage.sources.save([SourceRecord(url="https://example.org/rss", source=SITES[0], kind=Kind.FEED)])
     found = Position(start=5, end=9, line=1, before="Text ", found="number")
     for name in ("one", "two"):
-        storage.searches.save(
+        searches_of(storage).save(
             [
                 SearchResult(
                     search=name,
@@ -138,7 +138,7 @@ def go(place: Place, *words: str, **settings: str) -> Answer:
 
 
 def copies(storage: Any) -> dict[str, list[Any]]:
-    return {kind: list(getattr(storage.dump, kind)()) for kind in ("articles", "texts", "aliases")}
+    return {kind: list(getattr(dump_of(storage), kind)()) for kind in ("articles", "texts", "aliases")}
 
 
 def of_file(folder: Path) -> dict[str, Any]:
@@ -147,17 +147,17 @@ def of_file(folder: Path) -> dict[str, Any]:
         return {
             **copies(storage),
             "pages": sorted(storage.pages.iter(), key=lambda page: page.fingerprint),
-            "bitmaps": [copy.bitmap for copy in storage.dump.pages()],
+            "bitmaps": [copy.bitmap for copy in dump_of(storage).pages()],
             "sources": storage.sources.all(),
             "results": [
-                {result.url: result for result in storage.searches.results(one.search)}
-                for one in storage.searches.all()
+                {result.url: result for result in searches_of(storage).results(one.search)}
+                for one in searches_of(storage).all()
             ],
-            "checks": {page.url: page for page in storage.checks.iter()},
+            "checks": {page.url: page for page in checks_of(storage).iter()},
             "sites": storage.sites.all(),
             "found": {hit.article.canonical_url for hit in find(storage, "text number", limit=100)},
             "versions": storage.articles.versions("https://example.org/changing"),
-            "books": sorted(map(repr, storage.dump.books())),
+            "books": sorted(map(repr, dump_of(storage).books())),
         }
 
 

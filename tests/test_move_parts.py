@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.apps.transfer.command import _place
 from newsbot.apps.transfer.copying import Journal, bars, compare_all, copy_all
 from newsbot.apps.transfer.side import Choice, Side
@@ -22,11 +24,9 @@ from newsbot.crawl.entries import entry_again
 from newsbot.crawl.refill import Refill
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord, Position
 from newsbot.storage.sources import SiteRecord, SourceRecord
-from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.redisserver import RedisServer, need_redis
 from tests.builders import ManualClock, prose
@@ -232,7 +232,7 @@ def test_a_move_interrupted_at_every_stage_can_be_completed(
         source.storage.articles.store(make_article(f"again{number}", prose(number)))
     source.storage.sources.save([SourceRecord(url="https://example.org/rss", source="x", kind=Kind.FEED)])
     source.storage.sites.add([SiteRecord(source="x", counters={"fetched": 1.0})])
-    source.storage.checks.save(
+    checks_of(source.storage).save(
         [
             PageCheck(url=page.url, source="example.org", at=n, run=1.0, status=301, hops=((301, page.url),))
             for page in pages[:2]
@@ -240,7 +240,7 @@ def test_a_move_interrupted_at_every_stage_can_be_completed(
         ]
     )
     at = Position(start=0, end=1, line=1, before="", found="t")
-    source.storage.searches.save(
+    searches_of(source.storage).save(
         [
             SearchResult(
                 search="s", text="t", url=pages[0].url, source="example.org", looked_at=1.0, positions=[at]

@@ -16,8 +16,8 @@ import pytest
 
 import newsbot.commands
 from newsbot.apps.authoring.project import FILES
+from newsbot.apps.operations.commands.completion import FOR_ZSH
 from newsbot.cli.program import OF_SCRAPY, all_commands, help_text
-from newsbot.commands.completion import FOR_ZSH
 from newsbot.pages.rules import load_rules
 from tests.commandline import Answer
 from tests.crawls import ROOT

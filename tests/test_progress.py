@@ -23,9 +23,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
-from newsbot.extensions.progress import Progress, line, log_lines_above, picture, wants_live_display
-from newsbot.extensions.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
-from newsbot.sites.statistics import Figures, figures, size
+from newsbot.apps.progress.display import Progress, line, log_lines_above, picture, wants_live_display
+from newsbot.apps.progress.figures import Figures, figures, size
+from newsbot.apps.progress.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -54,7 +54,8 @@ class Idle(Spider):
                 yield {"number": number}
 
 process = AsyncCrawlerProcess({
-    "EXTENSIONS": {"newsbot.extensions.progress.Progress": 500, "newsbot.extensions.summary.Summary": 510,
+    "EXTENSIONS": {
+        "newsbot.apps.progress.display.Progress": 500, "newsbot.apps.progress.summary.Summary": 510,
         "scrapy.extensions.logstats.LogStats": None, "scrapy.extensions.telnet.TelnetConsole": None},
     "FEEDS": {"stdout:": {"format": "jsonl"}}, "LOG_LEVEL": "INFO",
     "NEWSBOT_PROGRESS": True, "NEWSBOT_PROGRESS_INTERVAL": 0.3, "NEWSBOT_DATA": "some/data",

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml.html import document_fromstring
 
+from newsbot.apps.operations.notifier_trust import HALF_LIFE, LEAST, Budget, Ledger, Trust
 from newsbot.apps.push import indexnow, websub
 from newsbot.apps.push import indexnow as hints
 from newsbot.apps.push.signatures import SeenOnce
 from newsbot.pages.discovery.hubs import hubs_in, topic_and_hubs
-from newsbot.sites.notifier_trust import HALF_LIFE, LEAST, Budget, Ledger, Trust
 from tests.builders import ManualClock
 
 TOPIC, HUB = "https://news.test/feed.xml", "https://hub.test/"

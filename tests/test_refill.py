@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import redis
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.crawl import recovery as recovery_module
 from newsbot.crawl import refill as module
 from newsbot.crawl.entries import AGAIN_PRIORITY, page_for
@@ -20,7 +21,6 @@ from newsbot.crawl.recovery import Recovery
 from newsbot.crawl.refill import RIGHT_SECONDS, Refill
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import FETCH_STEP, Entry, LeanFrontier, Lease, Resumed
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.sqlite import SqliteStorage

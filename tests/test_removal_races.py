@@ -19,6 +19,7 @@ from scrapy.settings import Settings
 
 from newsbot.apps.archive.middleware import _exchange
 from newsbot.apps.archive.recording import open_archive
+from newsbot.apps.transfer.copies import dump_of
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.crawl.archiving import keep_page
 from newsbot.crawl.visit import EXCHANGE_KEY
@@ -206,7 +207,7 @@ def test_running_workers_do_not_store_a_removed_domain_again(
             site.page(url, slowly(number))  # the same texts on both: each story has two sites
         site.page(f"http://{host}/feed.xml", feed_xml(urls), headers={"Content-Type": "application/rss+xml"})
         world.rule(host, f"domain: {host}\nfeeds: http://{host}/feed.xml\nconcurrency: 4\n")
-    monkeypatch.setattr("newsbot.operations.remove.wait_for_crawls", lambda _: time.sleep(2.0))
+    monkeypatch.setattr("newsbot.apps.operations.remove.wait_for_crawls", lambda _: time.sleep(2.0))
     place = Place.__new__(Place)
     place.data, place.rules = world.data, world.rules
     with ExitStack() as stack:
@@ -234,5 +235,5 @@ def test_running_workers_do_not_store_a_removed_domain_again(
         assert all(
             story.sources == {"kept.test"} for story in storage.stories.recent(min_members=1, limit=100)
         )
-        assert [one for one in opened.dump.aliases() if "gone.test" in one.url] == []
-        assert [one for one in opened.dump.texts() if one.source == "gone.test"] == []
+        assert [one for one in dump_of(opened).aliases() if "gone.test" in one.url] == []
+        assert [one for one in dump_of(opened).texts() if one.source == "gone.test"] == []

@@ -20,8 +20,8 @@ from playwright.sync_api import expect
 from pymongo import MongoClient
 
 from newsbot.apps.demo.check import compare
-from newsbot.frontier.redis import RedisFrontier
-from newsbot.storage.mongo import MongoStorage
+from newsbot.apps.mongodb.storage import MongoStorage
+from newsbot.apps.redis.frontier import RedisFrontier
 from testbed.demoweb.server import DemoServer
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.operations.explain import explain
+from newsbot.apps.operations.explain import explain
 from newsbot.pages.rules import RuleSet, load_rules
 from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.session_keys import (

@@ -13,7 +13,7 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from newsbot.storage.mongo import MongoStorage
+from newsbot.apps.mongodb.storage import MongoStorage
 from testbed.demoweb.server import DemoServer
 from testbed.redisserver import RedisServer
 from tests.crawls import ROOT, World

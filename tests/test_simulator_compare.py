@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.simulator import requirements
 from newsbot.apps.simulator.site_world import (
     FEED,
@@ -29,7 +30,6 @@ from newsbot.apps.simulator.strategy_comparison import estimate, read_targets
 from newsbot.apps.simulator.visits import UNITS
 from newsbot.errors import ArgumentError
 from newsbot.items import Event, Kind, PageRecord
-from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sources import Poll, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Answer, Place

@@ -21,11 +21,11 @@ from urllib.parse import urlencode
 
 import pytest
 
+from newsbot.apps.followers.following import FollowerRun, Step, rewind, states
 from newsbot.apps.sinks.follower import SinkFollower
 from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError
 from newsbot.apps.sinks.rules import Sink, read_sinks
 from newsbot.errors import RulesError, UserError
-from newsbot.storage.following import FollowerRun, Step, rewind, states
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
 from tests.contracts.storage_samples import make_article
@@ -867,7 +867,7 @@ def test_a_run_keeps_a_slow_sink_from_other_processes(
     house.store("one")
     house.close()
     (tmp_path / "sinks.yaml").write_text(f"- {{name: s, to: 'http://{receiver.place}/'}}\n")
-    monkeypatch.setattr("newsbot.storage.following.LEASE", 2.0)
+    monkeypatch.setattr("newsbot.apps.followers.following.LEASE", 2.0)
     monkeypatch.setattr("newsbot.apps.sinks.command.RENEWAL", 0.5)
     left: list[float] = []
 

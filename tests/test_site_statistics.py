@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.sites.statistics import (
+from newsbot.apps.progress.figures import (
     Figures,
     Rates,
     causes,
     duration,
     figures,
     percent,
-    site_counters,
     site_figures,
     total,
 )
+from newsbot.sites.statistics import site_counters
 
 STATS = {
     "downloader/request_count": 99,

@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.spiders import Spider
 
-from newsbot.extensions.statsfile import StatsFile
+from newsbot.apps.progress.statsfile import StatsFile
 
 
 def close(desk):

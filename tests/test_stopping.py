@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.commands.crawl import STOPS
-from newsbot.frontier.redis import RedisFrontier
 from testbed.mockserver import MockServer
 from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World, article_html

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.articles import _store
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import Article
-from newsbot.storage.mongo import MongoStorage
-from newsbot.storage.mongo.articles import _store
 from testbed.servers import ROOT_PASSWORD, MongoServer, free_port, run_mongo
 from tests.contracts.storage_samples import make_article, make_page, owner_of
 from tests.searching import find

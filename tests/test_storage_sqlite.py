@@ -111,7 +111,7 @@ def _store_many(storage: SqliteStorage) -> None:
 
 def test_a_full_disk_causes_no_losses_or_partial_writes(path: Path) -> None:
     storage = SqliteStorage(path)
-    database = storage.file.database
+    database = storage.handle.database
     pages = database.execute("PRAGMA page_count").fetchone()[0]
     database.execute(f"PRAGMA max_page_count = {pages + 20}")
     with pytest.raises(DataFull, match="disk is full"):

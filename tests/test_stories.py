@@ -133,7 +133,7 @@ def newsroom(request: pytest.FixtureRequest) -> Iterator[Newsroom]:
 def an_index_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """All tests share the server, so each desk gets its own index."""
     from newsbot import backends
-    from newsbot.dedup.redis import RedisIndex
+    from newsbot.apps.redis.index import RedisIndex
 
     real = backends.open_index
 

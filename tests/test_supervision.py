@@ -16,8 +16,8 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.apps.demo.check import compare
-from newsbot.frontier.redis import RedisFrontier
-from newsbot.storage.mongo import MongoStorage
+from newsbot.apps.mongodb.storage import MongoStorage
+from newsbot.apps.redis.frontier import RedisFrontier
 from testbed.demoweb.server import DemoServer
 from testbed.redisserver import RedisServer, need_redis
 from tests.crawls import World

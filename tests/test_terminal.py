@@ -129,7 +129,7 @@ SITES = [
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_a_table_of_many_columns_fits_every_terminal(width: int) -> None:
-    from newsbot.operations.sources import SITE_COLUMNS
+    from newsbot.apps.operations.sources import SITE_COLUMNS
 
     console = terminal(width=width, no_color=True)
     print_table(console, SITE_COLUMNS, SITES)

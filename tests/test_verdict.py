@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from newsbot import backends
+from newsbot.apps.operations.verdict import Facts, Sign, State, in_words, judge, line_of
 from newsbot.clock import utc
 from newsbot.frontier.base import Watch, Worker
 from newsbot.items import Kind
-from newsbot.operations.verdict import Facts, Sign, State, in_words, judge, line_of
 from newsbot.sites.runs import MAX_KEPT, Run, begin_run, end_run, note_run, runs
 from newsbot.storage.sources import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage

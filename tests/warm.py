@@ -104,7 +104,7 @@ def context() -> ForkServerContext:
     All processes have the environment that was set when the first one started.
     """
     chosen = multiprocessing.get_context("forkserver")
-    chosen.set_forkserver_preload(["pytest", "hypothesis", "newsbot.backends", "newsbot.storage.mongo"])
+    chosen.set_forkserver_preload(["pytest", "hypothesis", "newsbot.backends", "newsbot.apps.mongodb"])
     return chosen
 
 

@@ -4,6 +4,12 @@ Each app is a package with an object ``APP`` in ``app.py`` (:class:`newsbot.conf
 the app adds. An app imports another app only if its object says so. Apps of other packages have the same
 possibilities (docs/extend.md).
 
+* ``operations``: shows and changes what a crawl knows, and runs its workers
+* ``followers``: gives the changes of articles to the followers of apps
+* ``progress``: shows the progress of a crawl and its results
+* ``signatures``: signs the requests of crawls
+* ``redis``: the frontier and the near-duplicate index in Redis
+* ``mongodb``: the storage in MongoDB
 * ``team``: people with tokens and roles, and a log of what they did
 * ``search``: full-text search in articles
 * ``alerts``: alerts about problems, and saved searches
@@ -28,4 +34,9 @@ possibilities (docs/extend.md).
 * ``authoring``: writes, tests and learns rules
 * ``simulator``: compares polling strategies
 * ``demo``: the generated news sites of ``scrapy demo``
+
+These modules are shared by several apps:
+
+* ``outgoing``: requests to addresses that the operator names, and object stores
+* ``files``: writes files that appear only when they are complete
 """

@@ -3,7 +3,6 @@
 * ``command``: the base class of the commands, with their actions, arguments and exit codes
 * ``program``: the program ``newsbot``: its name, its commands and its help
 * ``terminal``: prints tables and lines for people, on a terminal or into a pipe
-* ``files``: writes files that appear only when they are complete
 * ``log_lines``: formats log lines as text or JSON and masks secrets
 * ``log_formatter``: makes Scrapy's log lines about items short
 """

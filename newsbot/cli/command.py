@@ -72,8 +72,8 @@ class Action:
 
     ``name`` is the subcommand. It may have two words (``import ftr``). It is empty if the command has no
     subcommands. ``help_text`` says in one line what the action does. ``run`` is the function of the action,
-    or its import path such as ``newsbot.operations.add:add``. A module is imported from its path only when
-    the action runs, so ``scrapy --help`` and other commands do not spend time on the import.
+    or its import path such as ``newsbot.apps.operations.add:add``. A module is imported from its path only
+    when the action runs, so ``scrapy --help`` and other commands do not spend time on the import.
     """
 
     def __init__(

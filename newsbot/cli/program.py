@@ -26,16 +26,7 @@ Messages that name a command begin it with this name. ``python -m NAME`` starts 
 GROUPS = ("Begin", "Crawl", "Read", "Look after", "More")
 """Groups of commands in the help, in their order."""
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "crawl": ("Crawl", "Crawl the sites of the rules, or the named sites"),
-        "workers": ("Crawl", "Run several crawl workers on this machine, and restart those that fail"),
-        "add": ("Crawl", "Queue URLs that are fetched next, even while a crawl is running"),
-        "why": ("Look after", "Explain what happened to one URL, and why"),
-        "sources": ("Look after", "Show the state of sites and their feeds, sitemaps and sections"),
-        "remove": ("Look after", "Delete all data of a URL or a domain, and block it"),
-        "prune": ("Look after", "Delete data that are older than the settings allow"),
-        "completion": ("More", "Print a script that completes commands and options in a shell"),
-    }
+    {"crawl": ("Crawl", "Crawl the sites of the rules, or the named sites")}
 )
 """The commands of the core: name -> group, and what the command does, in one line."""
 OF_SCRAPY = ("fetch", "genspider", "list", "parse", "runspider", "settings", "shell", "version", "view")

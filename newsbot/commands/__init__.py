@@ -1,14 +1,9 @@
-"""The commands that newsbot adds to ``scrapy``, as declarations: summary, actions, arguments.
+"""The commands that newsbot adds to ``scrapy``.
 
 Scrapy takes the name of a command from its module. Each start of ``scrapy`` imports all modules of this
-package. So they contain only declarations, and import little more than :mod:`newsbot.cli.command`. The code
-of the actions is in :mod:`newsbot.operations`. Commands of apps are in the folders ``commands`` of the apps,
-which are parts of this package too.
-
-- reading data: ``sources.py``, ``why.py``
-- changing data: ``add.py``, ``remove.py``, ``prune.py``
-- running: ``crawl.py`` (Scrapy's own, with checks before it starts), ``workers.py``
-- for shells: ``completion.py``
+package. So they contain only declarations, and import little more than :mod:`newsbot.cli.command`.
+``crawl.py`` is Scrapy's own command, with checks before it starts. All other commands belong to apps: their
+folders ``commands`` are parts of this package too.
 
 Scrapy's ``shell``, ``fetch``, ``view`` and ``parse`` get the setting that makes them store nothing.
 """

@@ -72,15 +72,15 @@ class Command(crawl.Command):
         for line in unknown_names(self.settings, os.environ):
             complain(line, FAULT)
         try:
-            load("newsbot.operations.crawl_check:fill_in")(self.settings, args, opts.spargs)
-            self._plain = not load("newsbot.operations.crawl_check:uses_newsbot")(self.settings, args)
+            load("newsbot.crawl.start_check:fill_in")(self.settings, args, opts.spargs)
+            self._plain = not load("newsbot.crawl.start_check:uses_newsbot")(self.settings, args)
             if self._plain:
                 return
             check_settings(self.settings)
             if self.settings.getbool("NEWSBOT_LOG_JSON"):
                 for name in CHATTER:
                     logging.getLogger(name).addFilter(_nothing)
-            load("newsbot.operations.crawl_check:check")(self.settings, args, opts.spargs)
+            load("newsbot.crawl.start_check:check")(self.settings, args, opts.spargs)
         except ArgumentError as error:
             sys.exit(self._refuse(f"{PROGRAM} crawl: {error}", USAGE))
         except UserError as error:

@@ -4,7 +4,6 @@
   default, environment variable and meaning of each
 * ``check``: the checks before a command begins: values, unknown names, modules that have moved
 * ``apps``: finds the apps and what they add
-* ``bot_signatures``: signs requests, and makes the directory with the public key
 * ``contact``: the user agent with the contact of the person who runs the crawl
 * ``__main__``: ``python -m newsbot.config`` prints docs/settings.md
 """

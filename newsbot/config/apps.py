@@ -46,7 +46,8 @@ class App:
     package: str
     """Import path of the package. Its part ``commands`` has the commands, a module for each."""
     needs: tuple[str, ...] = ()
-    """Names of apps that this app imports. It is left out together with them."""
+    """Names of apps that this app imports. They are used together with it, and it is left out together with
+    them."""
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Name of a command -> group in the help of ``newsbot``, and what the command does, in one line."""
     settings: bool = False
@@ -55,6 +56,16 @@ class App:
     """Parts for the spiders of newsbot: name of a setting of Scrapy -> import path of a class -> order."""
     spiders: str = ""
     """Import path of a package with spiders."""
+    storages: Mapping[str, str] = field(default_factory=dict)
+    """Scheme of MONGO_URI -> a function that takes the address and the keywords ``hurried`` and ``stale`` of
+    :func:`newsbot.backends.open_storage`, and returns a :class:`newsbot.storage.base.Storage`."""
+    frontiers: Mapping[str, str] = field(default_factory=dict)
+    """Scheme of REDIS_URL -> a function that takes the settings and the keywords ``keep_within`` and
+    ``clock``, and returns a :class:`newsbot.frontier.base.Frontier`."""
+    indexes: Mapping[str, str] = field(default_factory=dict)
+    """Scheme of REDIS_URL -> a class that takes the settings and the keyword ``keep``, and is a
+    :class:`newsbot.dedup.index.NearIndex`. Its static method ``empty`` takes the settings, and deletes the
+    index, whatever its version is."""
     checks: tuple[str, ...] = ()
     """Functions that are called before a crawl starts, with the settings and a list of rules.
 
@@ -62,7 +73,7 @@ class App:
     """
     followers: tuple[str, ...] = ()
     """Functions that take the settings and return followers by name
-    (:class:`newsbot.storage.following.Follower`). News crawls and ``scrapy serve`` run them."""
+    (:class:`newsbot.apps.followers.following.Follower`). News crawls and ``scrapy serve`` run them."""
     machine_followers: tuple[str, ...] = ()
     """The same, for followers that belong to one machine. Only ``scrapy serve`` runs them."""
     readers: tuple[str, ...] = ()
@@ -77,16 +88,22 @@ class App:
     :class:`newsbot.apps.alerts.rules.Limits`, and yields alerts."""
     signs: tuple[str, ...] = ()
     """Functions that take the settings and a :class:`newsbot.storage.base.Storage`, and yield what the app
-    adds to the verdict on the crawl (:class:`newsbot.operations.verdict.Sign`)."""
+    adds to the verdict on the crawl (:class:`newsbot.apps.operations.verdict.Sign`)."""
     pages: tuple[str, ...] = ()
     """Functions that add pages to the dashboard. They take the
     :class:`newsbot.apps.web.dashboard.service.Dashboard` and its ``aiohttp.web.Application``."""
+    repositories: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Name of a repository of the app -> its classes (:meth:`newsbot.storage.base.Storage.repository`).
+
+    ``scrapy move`` copies it under this name: ``records()`` yields all records, ``save(records)`` stores
+    some, and the attribute ``source`` of a record is its site.
+    """
     notes: Mapping[str, Owner] = field(default_factory=dict)
     """Kind of the notes that the app stores about a site or a page -> what their names contain."""
     removal: tuple[str, ...] = ()
     """Functions that delete what the app stores otherwise about a URL or a domain.
 
-    They take a :class:`newsbot.operations.remove.Found` and the storage.
+    They take a :class:`newsbot.apps.operations.remove.Found` and the storage.
     """
     pruning: Mapping[str, str] = field(default_factory=dict)
     """Kind of data that can get old -> a function that takes the settings, a moment in POSIX seconds, and
@@ -130,6 +147,8 @@ def known_apps() -> Mapping[str, App]:
     """
     found: dict[str, App] = {}
     for module in iter_modules(import_module(ENTRY_POINTS).__path__):
+        if not module.ispkg:
+            continue  # code that several apps share
         app: App = import_module(f"{ENTRY_POINTS}.{module.name}.app").APP
         found[app.name] = app
     for one in _others():
@@ -157,6 +176,7 @@ def known_apps() -> Mapping[str, App]:
 def active_apps(wanted_apps: Any) -> list[App]:
     """Return the apps that NEWSBOT_APPS does not leave out; ``wanted_apps`` is its value.
 
+    The apps that a named app needs are used too.
     Raises :class:`ArgumentError`.
     """
     known = known_apps()
@@ -167,7 +187,9 @@ def active_apps(wanted_apps: Any) -> list[App]:
         if (name := word.removeprefix("-")) not in names:
             hint = did_you_mean(name, names)
             raise ArgumentError(f"{SETTING}={word}: is not an app{hint} (apps: {', '.join(names)})")
-    wanted = {word for word in words if not word.startswith("-")} or known.keys()
+    wanted = {word for word in words if not word.startswith("-")} or set(known)
+    while more := {need for name in wanted & known.keys() for need in known[name].needs} - wanted:
+        wanted |= more
     left = {name: app for name, app in known.items() if name in wanted and f"-{name}" not in words}
     while without := [name for name, app in left.items() if set(app.needs) - left.keys()]:
         for name in without:
@@ -188,6 +210,18 @@ def open_documents(wanted_apps: Any) -> list[Any]:
     """Return the document readers of the active apps
     (:class:`newsbot.pages.extraction.documents.DocumentReader`)."""
     return [load(place) for app in active_apps(wanted_apps) for place in app.documents]
+
+
+def backend(kind: str, address: str) -> Any:
+    """Return what opens a server: the object that an app names for the scheme of an address.
+
+    ``kind`` is ``storages``, ``frontiers`` or ``indexes``. NEWSBOT_APPS leaves out no backend, because the
+    address has chosen it. The first app, which is newsbot's own, reports schemes that no app knows.
+    """
+    places: dict[str, str] = {}
+    for app in known_apps().values():
+        places |= getattr(app, kind)
+    return load(places.get(address.partition("://")[0], next(iter(places.values()))))
 
 
 def app_of_command(name: str) -> App | None:

@@ -15,14 +15,21 @@ TESTS = f"{PREFIX}TEST_"
 """Prefix of the environment variables that newsbot's own tests read."""
 
 MOVED = {
+    "newsbot.crawl.auxiliary_scheduler": "newsbot.apps.monitor.side_spiders",
     "newsbot.extensions.alerts": "newsbot.apps.alerts.extension",
+    "newsbot.extensions.followers": "newsbot.apps.followers.extension",
+    "newsbot.extensions.progress": "newsbot.apps.progress.display",
+    "newsbot.extensions.samples": "newsbot.apps.authoring.samples",
+    "newsbot.extensions.statsfile": "newsbot.apps.progress.statsfile",
+    "newsbot.extensions.summary": "newsbot.apps.progress.summary",
     "newsbot.logformatter": "newsbot.cli.log_formatter",
     "newsbot.middlewares.archive": "newsbot.apps.archive.middleware",
     "newsbot.middlewares.rendering": "newsbot.apps.rendering.middleware",
+    "newsbot.middlewares.signatures": "newsbot.apps.signatures.middleware",
     "newsbot.operations.exporting.formats": "newsbot.apps.export.formats",
     "newsbot.resolver": "newsbot.crawl.address_guard",
     "newsbot.scheduler": "newsbot.crawl.scheduler",
-    "newsbot.sidecrawl": "newsbot.crawl.auxiliary_scheduler",
+    "newsbot.sidecrawl": "newsbot.apps.monitor.side_spiders",
 }
 """Old path -> new path of the modules that have moved and that users may name in Scrapy's settings."""
 

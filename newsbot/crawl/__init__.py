@@ -26,7 +26,6 @@ Files in reading order:
 * ``refill``: loads pages from the storage into the frontier when they are due soon
 * ``recovery``: resumes leases after an outage
 * ``assembly``: builds all parts
-* ``followers``: runs the followers of the apps in a thread
 * ``archiving``: passes to an archive what was fetched
 * ``http_client``: verifies TLS certificates unless a rule says otherwise; reads odd heads of responses;
   checks the turn of each request when it is sent
@@ -36,7 +35,7 @@ Files in reading order:
 * ``memory``: returns free memory to the system
 * ``waiting``: reports what an idle crawl waits for
 * ``scheduler``: Scrapy's scheduler on the frontier, for the news crawl
-* ``auxiliary_scheduler``: the scheduler of the spiders that search or check
+* ``start_check``: the checks before ``scrapy crawl`` starts
 """
 
 import sys

@@ -243,13 +243,16 @@ class Outage:
 
 
 def guarded_storage(storage: Storage, outage: Outage) -> Storage:
-    """Return a copy of ``storage`` whose repositories are all :class:`Guarded`."""
+    """Return a copy of ``storage`` whose repositories are all :class:`Guarded`, also those of apps."""
+
+    def guarded(repository: Any) -> Any:
+        name = f"storage.{type(repository).__name__}"
+        return Guarded(repository, name, storage.place, outage, local=storage.is_local)
+
     twin = copy.copy(storage)
     for name in REPOSITORIES:
-        part = Guarded(
-            getattr(storage, name), f"storage.{name}", storage.place, outage, local=storage.is_local
-        )
-        setattr(twin, name, part)
+        setattr(twin, name, guarded(getattr(storage, name)))
+    twin.repository = lambda classes: guarded(storage.repository(classes))  # type: ignore[method-assign]
     return twin
 
 

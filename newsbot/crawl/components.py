@@ -56,7 +56,6 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.middlewares.compression.CompressionMiddleware": 590,
         "newsbot.middlewares.redirects.RedirectMiddleware": 600,
         "newsbot.middlewares.cookies.CookiesMiddleware": 700,
-        "newsbot.middlewares.signatures.SignaturesMiddleware": 800,
     },
     "SPIDER_MIDDLEWARES": {
         "scrapy.spidermiddlewares.httperror.HttpErrorMiddleware": None,  # the spider records every status
@@ -76,15 +75,10 @@ COMPONENTS: Mapping[str, Any] = {
         "scrapy.extensions.telnet.TelnetConsole": None,
         "scrapy.extensions.remote_control.RemoteControl": None,
         "scrapy.extensions.throttle.AutoThrottle": None,
-        "scrapy.extensions.logstats.LogStats": None,  # newsbot.extensions.progress reports more
+        "scrapy.extensions.logstats.LogStats": None,  # the app progress reports more
         "newsbot.extensions.pauses.Pauses": 480,
         "newsbot.extensions.logs.Logs": 0,
         "newsbot.extensions.rulesreload.RulesReload": 490,
-        "newsbot.extensions.progress.Progress": 500,
-        "newsbot.extensions.summary.Summary": 510,
-        "newsbot.extensions.statsfile.StatsFile": 520,
-        "newsbot.extensions.samples.Samples": 530,
-        "newsbot.extensions.followers.Followers": 550,
     },
     # --- logging
     "LOG_FORMATTER": "newsbot.cli.log_formatter.QuietLogFormatter",

@@ -27,7 +27,7 @@ META_KEY = "visit"
 ASIDE_KEY = "beside"
 """Request meta key: how often a request without a visit was retried.
 
-See :mod:`newsbot.crawl.auxiliary_scheduler`.
+See :mod:`newsbot.apps.monitor.side_spiders`.
 """
 PART_KEY = "part of"
 """Request meta key: the page whose scripts make the request (:mod:`newsbot.apps.rendering.middleware`)."""

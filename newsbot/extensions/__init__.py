@@ -1,10 +1,7 @@
 """The extensions of newsbot.
 
 * ``logs``: the format of log lines
-* ``progress``, ``summary``, ``statsfile``: show the state of a crawl while it runs and at its end
 * ``pauses``, ``rulesreload``: apply paused sites and changed rules while a crawl runs
-* ``followers``: gives the changes of articles to the followers of apps
-* ``samples``: saves a few pages for writing rules
 """
 
 from __future__ import annotations

@@ -5,5 +5,6 @@ Files in reading order:
 * ``base``: the interface, its types and its guarantees
 * ``owners``: names of lease owners
 * ``sqlite``: the frontier in the embedded data file
-* ``redis``: the frontier in Redis, with the scripts in ``lua/``
+
+The app ``redis`` has the frontier in Redis.
 """

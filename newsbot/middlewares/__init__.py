@@ -5,7 +5,7 @@
 * ``robots``, ``tdmrep``: robots.txt and tdmrep.json of the site
 * ``politeness``: pauses hosts that answer 429 or 503 or do not answer
 * ``compression``, ``redirects``: decompress responses, follow redirects within the visit
-* ``site_access``, ``signatures``: add what the rule of the site gives, sign requests
+* ``site_access``: adds what the rule of the site gives
 * ``cookies``: keeps cookies within a chain of redirects
 * ``links``: collects the links that a spider yields
 """

@@ -4,8 +4,7 @@ A note is a small JSON value in the storage (:mod:`newsbot.storage.notes`).
 
 Files in reading order:
 
-* ``statistics``: computes totals, rates and a row for each site from the stats of a crawl; stores counters,
-  last article and last error of each site across crawls
+* ``statistics``: stores counters, last article and last error of each site across crawls
 * ``families``: the families of a site's addresses, with their reasons for people
 * ``health``: decides whether the crawl still gets articles from a site
 * ``silence``: decides whether a source has had no new links for an unusually long time
@@ -13,8 +12,6 @@ Files in reading order:
 * ``shared_lines``: lines that the articles of a site have in common
 * ``rendering``: decides whether the pages of a site are rendered
 * ``pushed_texts``: the texts of articles in signed messages of the site's hub
-* ``notifier_trust``: measures how reliable each sender of push notices is, and limits the fetches that
-  notices cause
 * ``rights``: the reservations of a site against use by AI; robots.txt and tdmrep.json, fetched once a day for
   all workers
 * ``pauses_and_removals``: sites that a user has paused; removed URLs and domains, which must not be collected

@@ -1,26 +1,20 @@
-"""Stores pages, articles, stories, sources and sites permanently, in SQLite or in MongoDB.
+"""Stores pages, articles, stories, sources and sites permanently.
 
 :class:`newsbot.storage.base.Storage` has one repository for each kind of data.
 :func:`newsbot.backends.open_storage` opens a backend. Files in reading order:
 
-* ``base``: the class of a storage, and the guarantees of every repository
+* ``base``: the class of a storage, the guarantees of every repository, and the deletion of data
 * ``pages``: the crawl database: one record for every URL ever seen, with its history and its referrers
 * ``articles``: articles with their versions, their texts and the sequence of their changes; decides how a
   fetched article is stored
-* ``following``: runs followers, which take all changes of articles
 * ``stories``: groups of articles with nearly the same text
 * ``sources``: feeds, sitemaps and sections with their polls; counters of sites, in total and by hour
 * ``notes``: small JSON documents of other parts of newsbot. Several workers may write the same document, for
   example to share what they have learned about a site
 * ``waiting``: links that wait until their family is open
-* ``spider_results``: results of the spiders ``monitor`` (checks) and ``search`` (searches)
-* ``upkeep``: deletion of data on request and of old data; copies of all data for ``scrapy move``
 * ``sqlite``: the backend in the embedded data file
-* ``mongo``: the backend in MongoDB
 
-Both backends have the files ``connection`` (transactions, errors), ``rows`` or ``documents`` (the stored form
-of an article), and one file for each interface above. Only the interfaces of ``upkeep`` are implemented in
-two files, ``removal`` and ``copying``. ``sqlite/migrations/`` has the tables. ``mongo/schema`` has the
-collections and the reason for each index. ``mongo`` also has ``changes``, which numbers the changes of
-articles. In the data file, SQL triggers number the changes.
+Another backend is the app ``mongodb``. Both have the files ``connection`` (transactions, errors), ``rows`` or
+``documents`` (the stored form of an article), and one file for each interface above. ``sqlite/migrations/``
+has the tables. Apps have repositories of their own (:meth:`newsbot.storage.base.Storage.repository`).
 """

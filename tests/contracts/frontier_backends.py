@@ -9,9 +9,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.clock import Clock, system_clock
 from newsbot.frontier.base import Entry, Frontier
-from newsbot.frontier.redis import RedisFrontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from testbed import redisserver

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from newsbot.apps.redis.index import RedisIndex
 from newsbot.dedup.index import KEEP, NearIndex
 from newsbot.dedup.minhash import PASSAGES, Signature
-from newsbot.dedup.redis import RedisIndex
 from newsbot.dedup.sqlite import SqliteIndex
 from testbed import redisserver
 

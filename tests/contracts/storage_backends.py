@@ -10,8 +10,8 @@ from typing import Any
 
 from pymongo import MongoClient
 
+from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.storage.base import Storage
-from newsbot.storage.mongo import MongoStorage
 from newsbot.storage.sqlite import SqliteStorage
 
 

@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
+from newsbot.apps.followers.following import LEASE, Follower, FollowerRun, Step, rewind, states
 from newsbot.storage.articles import Changes
 from newsbot.storage.base import Storage
-from newsbot.storage.following import LEASE, Follower, FollowerRun, Step, rewind, states
 from tests.contracts.storage_samples import make_article
 
 START = 1_795_000_000.0

@@ -1,4 +1,4 @@
-"""The contract of every storage: :mod:`newsbot.storage.spider_results`, page checks."""
+"""The contract of every storage: :mod:`newsbot.apps.monitor.results`, page checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from newsbot.storage.spider_results import MAX_CHECKS, MAX_HOPS, MAX_WORD, CheckedPage, Checks, PageCheck
+from newsbot.apps.monitor.results import (
+    MAX_CHECKS,
+    MAX_HOPS,
+    MAX_WORD,
+    CheckedPage,
+    Checks,
+    PageCheck,
+    checks_of,
+)
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place
@@ -21,7 +29,7 @@ SITE = "https://example.org/"
 @pytest.fixture
 def kept(place: Place) -> Iterator[Checks]:
     storage = place.open()
-    yield storage.checks
+    yield checks_of(storage)
     storage.close()
 
 
@@ -122,7 +130,7 @@ def test_checks_of_a_site_can_be_streamed_while_checks_are_saved(kept: Checks) -
 
 def test_pages_without_a_record_are_streamed_separately(place: Place) -> None:
     storage = place.open()
-    kept = storage.checks
+    kept = checks_of(storage)
     storage.pages.discover([make_page(str(n)) for n in range(0, 1200, 2)])
     kept.save([check(str(n)) for n in range(1200)])
     kept.save([replace(check(), url="https://other.org/a", source="other.org")])
@@ -135,12 +143,12 @@ def test_pages_without_a_record_are_streamed_separately(place: Place) -> None:
     storage.close()
 
 
-def test_checks_are_removed_by_site_or_by_url(kept: Checks) -> None:
+def test_checks_are_removed_by_site_or_by_page(kept: Checks) -> None:
     other = replace(check(), url="https://other.org/a", source="other.org")
     kept.save([check("a", at=1.0), check("a", at=5.0), check("b", at=2.0), check("c", at=3.0), other])
-    assert kept.forget(url=SITE + "b") == 1
-    assert kept.forget(url=SITE + "c") == 1
-    assert kept.forget(url=SITE + "c") == 0
+    pages = [fingerprint(SITE + path) for path in ("b", "c", "unknown")]
+    assert kept.forget(pages=pages) == 2
+    assert kept.forget(pages=pages) == kept.forget(pages=[]) == 0
     assert times(kept) == [1.0, 5.0]
     assert kept.forget(site="example.org") == 1
     assert [page.url for page in kept.iter()] == [other.url]
@@ -184,7 +192,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
     try:
         for turn in range(20):
             barrier.wait(60)
-            storage.checks.save([check(str(turn), at=float(number))])
+            checks_of(storage).save([check(str(turn), at=float(number))])
     finally:
         storage.close()
 
@@ -200,5 +208,5 @@ def test_checks_of_one_page_by_several_processes_are_all_kept(place: Place) -> N
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     storage = place.open()
-    assert [times(storage.checks, str(turn)) for turn in range(20)] == [[1.0, 2.0, 3.0]] * 20
+    assert [times(checks_of(storage), str(turn)) for turn in range(20)] == [[1.0, 2.0, 3.0]] * 20
     storage.close()

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from newsbot.items import ArticleFilter, Kind, Position
+from newsbot.apps.transfer.copies import dump_of
+from newsbot.items import ArticleFilter, Kind
 from newsbot.storage.articles import Verdict
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
-from newsbot.storage.spider_results import PageCheck, SearchResult
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place
@@ -64,11 +64,11 @@ def test_the_url_of_an_article_is_not_another_url_of_its_former_duplicate(storag
     assert own.verdict is Verdict.NEW
     assert storage.removal.addresses([one.canonical_url]) == []
     assert storage.texts.repeated(least=2) == []
-    assert list(storage.dump.aliases()) == []
+    assert list(dump_of(storage).aliases()) == []
     storage.articles.store(make_article("three", "A page that moved.", url=two.canonical_url))
     assert storage.removal.addresses(["https://example.org/three"]) == []
     assert storage.texts.repeated(least=2) == []
-    assert list(storage.dump.aliases()) == []
+    assert list(dump_of(storage).aliases()) == []
 
 
 def test_a_removed_article_can_be_stored_again_under_any_url(storage: Storage) -> None:
@@ -95,32 +95,11 @@ def test_removing_many_articles_leaves_the_other_articles(storage: Storage) -> N
     assert len(find(storage, "number", limit=100)) == 11
 
 
-def test_pages_are_removed_with_their_checks(storage: Storage) -> None:
+def test_page_records_are_removed(storage: Storage) -> None:
     storage.pages.discover([make_page("a"), make_page("b")])
-    storage.checks.save(
-        [PageCheck(url=make_page("a").url, source="example.org", at=1.0, run=1.0, status=404)]
-    )
     keys = [fingerprint("https://example.org/a"), fingerprint("https://example.org/unknown")]
     assert storage.removal.pages(keys) == 1
     assert [page.url for page in storage.pages.iter()] == ["https://example.org/b"]
-    assert storage.checks.get(keys) == {}
-
-
-def test_search_results_are_removed_also_if_the_page_record_has_another_form_of_the_url(
-    storage: Storage,
-) -> None:
-    page = make_page("a")
-    storage.pages.discover([make_page("a", url="https://example.org/a?utm_source=rss"), make_page("b")])
-    storage.searches.save([_result("https://example.org/a"), _result("https://example.org/b")])
-    storage.removal.pages([page.fingerprint])
-    assert [one.url for one in storage.searches.results("s")] == ["https://example.org/b"]
-
-
-def test_search_results_of_pages_without_a_record_are_removed(storage: Storage) -> None:
-    unknown = "https://example.org/unknown"
-    storage.searches.save([_result(unknown), _result("https://example.org/b")])
-    assert storage.removal.pages([fingerprint(unknown)]) == 0
-    assert [one.url for one in storage.searches.results("s")] == ["https://example.org/b"]
 
 
 def test_a_removed_url_no_longer_leads_to_its_article(storage: Storage) -> None:
@@ -161,17 +140,10 @@ def test_removal_during_storing_leaves_no_incomplete_articles(storage: Storage, 
         assert worker.exitcode == 0
     removed += storage.removal.articles(urls)
     assert removed > 0
-    assert list(storage.dump.articles()) == []
-    assert list(storage.dump.texts()) == []
-    assert list(storage.dump.aliases()) == []
+    assert list(dump_of(storage).articles()) == []
+    assert list(dump_of(storage).texts()) == []
+    assert list(dump_of(storage).aliases()) == []
     assert find(storage, "text") == []
-
-
-def _result(url: str) -> SearchResult:
-    place = Position(start=0, end=5, line=1, found="river")
-    return SearchResult(
-        search="s", text="river", url=url, source="example.org", looked_at=1.0, positions=[place], hits=1
-    )
 
 
 def test_sources_and_counters_are_removed(storage: Storage) -> None:

@@ -1,4 +1,4 @@
-"""The contract of every storage: :mod:`newsbot.storage.upkeep`, retention."""
+"""The contract of every storage: :mod:`newsbot.storage.base`, retention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of every storage: :mod:`newsbot.storage.spider_results`, results of searches."""
+"""The contract of every storage: :mod:`newsbot.apps.monitor.results`, results of searches."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from newsbot.apps.monitor.results import MAX_CONTEXT, Searches, SearchResult, SearchSummary, searches_of
 from newsbot.items import MAX_POSITIONS, Position
-from newsbot.storage.spider_results import MAX_CONTEXT, Searches, SearchResult, SearchSummary
+from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place
 
@@ -20,7 +21,7 @@ HERE = Position(start=120, end=125, line=4, before="у моста ", found="че
 @pytest.fixture
 def found(place: Place) -> Iterator[Searches]:
     storage = place.open()
-    yield storage.searches
+    yield searches_of(storage)
     storage.close()
 
 
@@ -121,6 +122,7 @@ def test_searches_are_listed_and_removed(found: Searches) -> None:
         SearchSummary(search="rivers", pages=1, hits=1, first=300.0, last=300.0),
         SearchSummary(search="bridges", pages=2, hits=5, first=90.0, last=100.5),
     ]
+    assert found.forget(pages=[fingerprint("https://example.org/unknown")]) == found.forget(pages=[]) == 0
     assert found.forget("bridges") == 3
     assert found.forget("bridges") == 0
     assert kept(found) == []
@@ -132,7 +134,7 @@ def _save_at_once(place: Place, barrier: Barrier, number: int) -> None:
     try:
         for turn in range(20):
             barrier.wait(60)
-            storage.searches.save([result(str(turn), looked_at=float(number), hits=number)])
+            searches_of(storage).save([result(str(turn), looked_at=float(number), hits=number)])
     finally:
         storage.close()
 
@@ -148,5 +150,11 @@ def test_concurrent_processes_keep_the_latest_results_of_a_page_once(place: Plac
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     storage = place.open()
-    assert [(one.looked_at, one.hits) for one in storage.searches.results("bridges")] == [(3.0, 3)] * 20
+    assert [(one.looked_at, one.hits) for one in searches_of(storage).results("bridges")] == [(3.0, 3)] * 20
     storage.close()
+
+
+def test_results_are_removed_by_page(found: Searches) -> None:
+    found.save([result("a"), result("a", search="rivers"), result("b")])
+    assert found.forget(pages=[fingerprint("https://example.org/a")]) == 2
+    assert [one.url for one in found.records()] == ["https://example.org/b"]

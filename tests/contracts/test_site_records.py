@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from newsbot.apps.operations.sources import is_stored, known_sites, sites_of
+from newsbot.apps.operations.verdict import Verdict, verdict
 from newsbot.crawl.recrawl_policy import NOTE, PollBudget
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
-from newsbot.operations.sources import is_stored, known_sites, sites_of
-from newsbot.operations.verdict import Verdict, verdict
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
 from newsbot.sites.health import next_due
@@ -130,7 +130,7 @@ def read(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> Read:
 
     monkeypatch.setattr(f"{kind}.SourceRecord", CountedSource)
     monkeypatch.setattr(f"{kind}.SiteRecord", CountedSite)
-    place = storage.sources._file if storage.is_local else storage.sources._server  # type: ignore[attr-defined]
+    place = storage.handle
     name = "reading" if storage.is_local else "readable"
     opening = getattr(place, name)
 
@@ -177,7 +177,7 @@ def test_the_verdict_and_a_page_of_sites_do_not_read_all_sources(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("newsbot.operations.verdict.MOST_READ", 8)
+    monkeypatch.setattr("newsbot.apps.operations.verdict.MOST_READ", 8)
     rules = RuleSet([Rule(domain="rule.org"), Rule(domain="s1.org")])
     seen: list[Verdict] = []
 

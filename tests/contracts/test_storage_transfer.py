@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.transfer.copies import AliasCopy, ArticleCopy, PageCopy, TextCopy, dump_of, load_of
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import DAY, Poll, SiteRecord
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.upkeep import AliasCopy, ArticleCopy, PageCopy, TextCopy
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import NOON, make_article, make_page, owner_of
@@ -60,19 +60,19 @@ def all_of(
     storage: Storage,
 ) -> tuple[list[PageCopy], list[ArticleCopy], list[TextCopy], list[AliasCopy]]:
     return (
-        list(storage.dump.pages()),
-        list(storage.dump.articles()),
-        list(storage.dump.texts()),
-        list(storage.dump.aliases()),
+        list(dump_of(storage).pages()),
+        list(dump_of(storage).articles()),
+        list(dump_of(storage).texts()),
+        list(dump_of(storage).aliases()),
     )
 
 
 def take_all(target: Storage, source: Storage) -> None:
     pages, articles, texts, aliases = all_of(source)
-    target.load.pages(pages)
-    target.load.articles(articles)
-    target.load.texts(texts)
-    target.load.aliases(aliases)
+    load_of(target).pages(pages)
+    load_of(target).articles(articles)
+    load_of(target).texts(texts)
+    load_of(target).aliases(aliases)
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -134,29 +134,29 @@ def test_copying_can_continue_after_any_key_and_be_limited_to_sites(storage: Sto
     storage.pages.discover([make_page(f"p{number}") for number in range(COPIES)])
     storage.pages.discover([make_page(f"q{number}", source="other.example") for number in range(30)])
     fill(storage)
-    whole = list(storage.dump.pages())
+    whole = list(dump_of(storage).pages())
     assert len(whole) == COPIES + 33
     assert [copy.key for copy in whole] == sorted({copy.key for copy in whole})
     for place in (0, 499, 500, COPIES):
-        assert list(storage.dump.pages(whole[place].key)) == whole[place + 1 :]
-    assert list(storage.dump.pages(whole[-1].key)) == []
-    behind_any_key(storage.dump.articles)
-    behind_any_key(storage.dump.texts)
-    behind_any_key(storage.dump.aliases)
+        assert list(dump_of(storage).pages(whole[place].key)) == whole[place + 1 :]
+    assert list(dump_of(storage).pages(whole[-1].key)) == []
+    behind_any_key(dump_of(storage).articles)
+    behind_any_key(dump_of(storage).texts)
+    behind_any_key(dump_of(storage).aliases)
     sites = ["other.example", "unknown.example"]
-    assert {copy.page.source for copy in storage.dump.pages("", sites)} == {"other.example"}
-    assert [copy.article.source for copy in storage.dump.articles("", sites)] == ["other.example"]
-    assert [copy.source for copy in storage.dump.texts("", sites)] == ["other.example"]
-    (theirs,) = storage.dump.articles("", sites)
-    assert [copy.article for copy in storage.dump.aliases("", sites)] == [theirs.fingerprint]
+    assert {copy.page.source for copy in dump_of(storage).pages("", sites)} == {"other.example"}
+    assert [copy.article.source for copy in dump_of(storage).articles("", sites)] == ["other.example"]
+    assert [copy.source for copy in dump_of(storage).texts("", sites)] == ["other.example"]
+    (theirs,) = dump_of(storage).articles("", sites)
+    assert [copy.article for copy in dump_of(storage).aliases("", sites)] == [theirs.fingerprint]
 
 
 def test_texts_and_urls_of_missing_articles_are_left_out(storage: Storage, other: SqliteStorage) -> None:
     fill(other)
-    storage.load.texts(list(other.dump.texts()))
-    storage.load.aliases(list(other.dump.aliases()))
-    assert list(storage.dump.texts()) == []
-    assert list(storage.dump.aliases()) == []
+    load_of(storage).texts(list(dump_of(other).texts()))
+    load_of(storage).aliases(list(dump_of(other).aliases()))
+    assert list(dump_of(storage).texts()) == []
+    assert list(dump_of(storage).aliases()) == []
     assert owner_of(storage, make_article("x", TEXT).content_hash) is None
 
 
@@ -170,8 +170,8 @@ def test_the_record_of_a_site_is_replaced_as_a_whole(storage: Storage) -> None:
     storage.sites.add(
         [SiteRecord(source="example.org", counters={"fetched": 5.0, "old": 1.0}, last_article=9.0)]
     )
-    storage.load.sites([record])
-    storage.load.sites([record])
+    load_of(storage).sites([record])
+    load_of(storage).sites([record])
     assert storage.sites.all() == {"example.org": record}
 
 
@@ -197,8 +197,8 @@ def test_merged_stories_notes_and_polls_are_copied(
     fill_books(source)
     take_all(target, source)
     for _ in range(2):
-        target.load.books(list(source.dump.books()))
-    assert sorted(map(repr, target.dump.books())) == sorted(map(repr, source.dump.books()))
+        load_of(target).books(list(dump_of(source).books()))
+    assert sorted(map(repr, dump_of(target).books())) == sorted(map(repr, dump_of(source).books()))
     for kind in ("hub", "trust"):
         assert target.notes.all(kind) == source.notes.all(kind)
         assert target.notes.all(kind)
@@ -216,14 +216,14 @@ def test_merged_stories_notes_and_polls_are_copied(
 def test_more_records_than_one_batch_are_copied(storage: Storage, other: SqliteStorage) -> None:
     for number in range(1203):
         other.notes.save(f"kind {number % 3}", f"{number}", {"n": number})
-    books = list(other.dump.books())
+    books = list(dump_of(other).books())
     assert len(books) == 1203
-    storage.load.books(books)
-    assert sorted(map(repr, storage.dump.books())) == sorted(map(repr, books))
+    load_of(storage).books(books)
+    assert sorted(map(repr, dump_of(storage).books())) == sorted(map(repr, books))
 
 
 def test_existing_notes_are_not_overwritten(storage: Storage, other: SqliteStorage) -> None:
     storage.notes.save("hub", "other", {"mine": True})
     fill_books(other)
-    storage.load.books(list(other.dump.books()))
+    load_of(storage).books(list(dump_of(other).books()))
     assert storage.notes.all("hub")["other"] == {"mine": True}

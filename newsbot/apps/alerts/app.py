@@ -5,7 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="alerts",
     package="newsbot.apps.alerts",
-    needs=("search",),
+    needs=("followers", "operations", "search"),
     commands={
         "alerts": (
             "Look after",

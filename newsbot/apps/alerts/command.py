@@ -14,6 +14,7 @@ from newsbot.apps.alerts.outputs import only_log
 from newsbot.apps.alerts.rules import Alert, Message
 from newsbot.apps.alerts.state import Entry, current
 from newsbot.apps.alerts.watch import Delivery, Options, Watch, options_from, tell
+from newsbot.apps.operations.verdict import line_of, verdict
 from newsbot.apps.search.articles import searching
 from newsbot.backends import open_frontier, open_rules, open_storage, stored
 from newsbot.cli.command import Call
@@ -22,7 +23,6 @@ from newsbot.cli.terminal import columns, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
 from newsbot.frontier.owners import owner_name
-from newsbot.operations.verdict import line_of, verdict
 
 TEST = Alert(
     rule="test",

@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from newsbot.apps.operations.verdict import in_words
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import DAY, iso_of
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
-from newsbot.operations.verdict import in_words
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policy import HOUR
 from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, pages_from

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from newsbot.apps.alerts.rules import Alert, Message
+from newsbot.apps.operations.verdict import Sign
 from newsbot.cli.terminal import counted
 from newsbot.clock import utc_of
-from newsbot.operations.verdict import Sign
 from newsbot.sites.health import alarms
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import NoteName, Notes

@@ -18,6 +18,7 @@ from newsbot.apps.alerts.outputs import AT_ONCE, Output, OutputError, outputs_fr
 from newsbot.apps.alerts.rules import RULES, Alert, Limits, Measured, Message, find, keep_totals, measure
 from newsbot.apps.alerts.rules import Rule as AlertRule
 from newsbot.apps.alerts.saved import Found
+from newsbot.apps.followers.following import Follower
 from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.query import Tagged
 from newsbot.clock import Clock, system_clock
@@ -29,7 +30,6 @@ from newsbot.frontier.owners import owner_name
 from newsbot.pages.rules.rule import Rule
 from newsbot.storage.articles import Changes
 from newsbot.storage.base import Storage
-from newsbot.storage.following import Follower
 
 logger = logging.getLogger(__name__)
 
@@ -205,8 +205,8 @@ def note_found(storage: Storage, options: Options, owner: str, told: Iterable[De
 class SearchNotices(Follower):
     """Sends notices of saved searches with ``at_once`` soon after articles were stored.
 
-    It is a follower (:class:`newsbot.storage.following.Follower`). The rounds of :class:`Watch` send the
-    other notices, and notices that could not be sent.
+    It is a follower (:class:`newsbot.apps.followers.following.Follower`). The rounds of :class:`Watch` send
+    the other notices, and notices that could not be sent.
     """
 
     def __init__(self, settings: SettingsLike, options: Options) -> None:

@@ -5,6 +5,7 @@ from newsbot.config.apps import App, Owner
 APP = App(
     name="archive",
     package="newsbot.apps.archive",
+    needs=("operations",),
     commands={
         "backfill": ("Crawl", "Collect the older articles of a site, also from web archives"),
     },

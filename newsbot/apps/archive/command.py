@@ -7,12 +7,12 @@ from pathlib import Path
 
 from newsbot.apps.archive.cdxj import Place, latest, page_at
 from newsbot.apps.archive.reader import Page
+from newsbot.apps.operations.articles import show as show_stored
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, UserError
-from newsbot.operations.articles import show as show_stored
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint
 

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 
 from newsbot.apps.archive.cdxj import INDEX
 from newsbot.apps.archive.writer import SUFFIX
-from newsbot.connections.s3 import object_store
+from newsbot.apps.outgoing import object_store
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,7 @@ Files in reading order:
 * ``writing``: writes rule files and never overwrites existing ones; the sites that newsbot brings along
 * ``learn``: ``scrapy rules learn``
 * ``new``: ``scrapy rules new``; proposes selectors from a few pages of a site
+* ``samples``: saves the first pages of a crawl, for ``new``
 * ``cases``: saved pages with their expected fields, for ``scrapy rules test``
 * ``importing``: ``scrapy rules import``
 * ``hints``: warns about values of rules that are probably mistakes

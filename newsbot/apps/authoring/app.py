@@ -5,6 +5,9 @@ from newsbot.config.apps import App
 APP = App(
     name="authoring",
     package="newsbot.apps.authoring",
+    needs=("operations", "progress"),
+    settings=True,
+    components={"EXTENSIONS": {"newsbot.apps.authoring.samples.Samples": 530}},
     commands={
         "init": ("Begin", "Make a project: a rules folder, settings, scrapy.cfg"),
         "rules": ("Crawl", "Check, show, learn and create the rules of sites"),

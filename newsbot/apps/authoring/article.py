@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from scrapy.settings import Settings
 
 from newsbot import api
+from newsbot.apps.operations.explain import explain, lines
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Call
 from newsbot.config.apps import open_documents
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import Article
-from newsbot.operations.explain import explain, lines
 from newsbot.pages.extraction import read_page
 from newsbot.pages.extraction.documents import html_of
 from newsbot.urls import canonicalize

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.authoring.hints import find_hints
+from newsbot.apps.progress.figures import percent
 from newsbot.backends import rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import columns, counted
@@ -18,7 +19,6 @@ from newsbot.pages.rules.rule import Rule
 from newsbot.pages.rules.show import Value, duration, effective, overview, verdict
 from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import kept, learns
-from newsbot.sites.statistics import percent
 
 
 def check(call: Call) -> int:

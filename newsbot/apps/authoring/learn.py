@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.authoring.writing import add_key, rule_path
+from newsbot.apps.operations import families
+from newsbot.apps.progress.figures import percent
 from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
-from newsbot.operations import families
 from newsbot.pages.rules.induce import path_of
 from newsbot.pages.rules.learn import MIN_EXAMPLES, LearnedRule, learn
 from newsbot.ranking.families import SiteFamilies, State
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.families import pattern_of, read_site, rows_of
-from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 

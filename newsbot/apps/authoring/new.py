@@ -27,17 +27,17 @@ from lxml.html import HtmlElement
 from newsbot.apps.authoring.cases import write_case
 from newsbot.apps.authoring.learn import Learned, as_lines, examples_of, judge_learning, quoted
 from newsbot.apps.authoring.writing import rule_path, site_named, write_new
+from newsbot.apps.operations.verdict import in_words
+from newsbot.apps.progress.figures import percent
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Article, ArticleFilter, Kind
-from newsbot.operations.verdict import in_words
 from newsbot.pages.extraction.page.page import parse_html
 from newsbot.pages.rules.learn import MIN_EXAMPLES
 from newsbot.pages.rules.load import DEFAULTS, read_files
-from newsbot.sites.statistics import percent
 from newsbot.storage.base import Storage
 from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint

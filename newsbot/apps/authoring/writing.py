@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from newsbot.cli.files import replacing
+from newsbot.apps.files import replacing
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.pages.rules.load import DEFAULTS, read_rule_file, shipped_folder
 from newsbot.pages.rules.rule import ascii_domain

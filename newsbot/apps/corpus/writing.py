@@ -19,6 +19,7 @@ from typing import Any, get_type_hints
 
 from newsbot import __version__
 from newsbot.apps.corpus.signals import Signals, signals
+from newsbot.apps.operations.articles import chosen
 from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import counted, lines
@@ -26,7 +27,6 @@ from newsbot.clock import iso
 from newsbot.config.apps import load_optional
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter, batched
-from newsbot.operations.articles import chosen
 from newsbot.pages.rights import opted_out
 from newsbot.urls import fingerprint
 

@@ -5,5 +5,5 @@ from newsbot.config.apps import App
 APP = App(
     name="export",
     package="newsbot.apps.export",
-    needs=("archive", "search"),
+    needs=("archive", "operations", "search"),
 )

@@ -12,14 +12,14 @@ from typing import Any, BinaryIO
 from newsbot.apps.export.feed import feed_of
 from newsbot.apps.export.formats import FORMATS, Format, Write, format_of, writer_of
 from newsbot.apps.export.increment import Following, export_new
+from newsbot.apps.files import atomic_target
+from newsbot.apps.operations.articles import chosen
 from newsbot.apps.search.articles import open_search, searching
 from newsbot.backends import stored
 from newsbot.cli.command import Call
-from newsbot.cli.files import atomic_target
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 from newsbot.items import Article, ArticleFilter
-from newsbot.operations.articles import chosen
 from newsbot.pages.rights import opted_out
 from newsbot.urls import canonicalize
 

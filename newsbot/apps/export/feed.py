@@ -17,10 +17,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_URL, uuid5
 
+from newsbot.apps.files import atomic_target
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
-from newsbot.cli.files import atomic_target
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.rule import RuleSet

@@ -5,7 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="mcp",
     package="newsbot.apps.mcp",
-    needs=("web",),
+    needs=("operations", "web"),
     commands={"mcp": ("Read", "Let assistants search and read the articles (MCP), on stdio or HTTP")},
     settings=True,
 )

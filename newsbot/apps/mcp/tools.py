@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from newsbot.apps.operations.explain import document, explain
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.web.dashboard.articles import find, one_story, top_events, whole
 from newsbot.apps.web.dashboard.sites import all_sites, one_site
@@ -20,7 +21,6 @@ from newsbot.cli.command import plain
 from newsbot.clock import iso, parse_moment, utc
 from newsbot.errors import ArgumentError
 from newsbot.items import Article, ArticleFilter
-from newsbot.operations.explain import document, explain
 from newsbot.pages.rights import opted_out
 
 MAX_BYTES = 20_000

@@ -5,11 +5,21 @@ from newsbot.config.apps import App
 APP = App(
     name="monitor",
     package="newsbot.apps.monitor",
-    needs=("search",),
+    needs=("operations", "search"),
     commands={
         "searches": ("Read", "List, show and delete the results of the spider search"),
         "monitor": ("Look after", "Show what the spider monitor found: broken links, changes, structure"),
     },
     spiders="newsbot.apps.monitor.spiders",
+    repositories={
+        "search results": {
+            "data file": "newsbot.apps.monitor.results_sqlite:SqliteSearches",
+            "MongoDB": "newsbot.apps.monitor.results_mongodb:MongoSearches",
+        },
+        "checks": {
+            "data file": "newsbot.apps.monitor.results_sqlite:SqliteChecks",
+            "MongoDB": "newsbot.apps.monitor.results_mongodb:MongoChecks",
+        },
+    },
     removal=("newsbot.apps.monitor.removal:forget",),
 )

@@ -19,6 +19,7 @@ from newsbot.apps.monitor.rendering import (
     write_reports,
 )
 from newsbot.apps.monitor.report import site_report
+from newsbot.apps.monitor.results import checks_of
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -73,7 +74,7 @@ def page(call: Call) -> None:
     except ValueError as error:
         raise ArgumentError(f"{call.options.url}: {error}") from error
     with stored(call.settings) as storage:
-        found = storage.checks.get([key]).get(key)
+        found = checks_of(storage).get([key]).get(key)
     if found is None:
         raise UserError(
             f"{call.options.url}: was never checked; run: {PROGRAM} crawl monitor -a sites=DOMAIN"
@@ -86,7 +87,7 @@ def forget(call: Call) -> None:
     """Delete the monitor's data of a site."""
     with closing(open_storage(call.settings)) as storage:
         domain = ascii_host(call.options.domain)
-        pages = storage.checks.forget(site=domain)
+        pages = checks_of(storage).forget(site=domain)
         known = forget_report(storage.notes, domain)
     if not known and not pages:
         raise UserError(f"{domain}: has no results; {PROGRAM} monitor list shows the sites with results")

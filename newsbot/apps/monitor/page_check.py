@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from newsbot.storage.spider_results import MAX_HOPS, CheckedPage, PageCheck
+from newsbot.apps.monitor.results import MAX_HOPS, CheckedPage, PageCheck
 from newsbot.urls import canonicalize, resolve
 
 REDIRECTS = (301, 302, 303, 307, 308)

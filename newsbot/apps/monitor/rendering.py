@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.files import replacing
 from newsbot.apps.monitor.markup import FAULTS, MEANING
-from newsbot.cli.files import replacing
 from newsbot.cli.terminal import counted
 from newsbot.clock import iso, utc
 from newsbot.pages.text.words import clean

@@ -21,9 +21,9 @@ import numpy as np
 
 from newsbot.apps.monitor import markup
 from newsbot.apps.monitor.page_check import CONTENT, LISTED, NEW, changes_of
+from newsbot.apps.monitor.results import CheckedPage, checks_of
 from newsbot.items import Kind, PageRecord, batched
 from newsbot.storage.base import Storage
-from newsbot.storage.spider_results import CheckedPage
 from newsbot.urls import canonicalize, fingerprint
 
 MAX_SECTIONS = 300
@@ -225,10 +225,10 @@ def _pages(storage: Storage, domain: str) -> Iterator[tuple[PageRecord | None, C
     Each page is yielded once. If it has no record or no checks, None is yielded instead.
     """
     for pages in batched(storage.pages.iter(site=domain), _AT_ONCE):
-        checked = storage.checks.get([page.fingerprint for page in pages])
+        checked = checks_of(storage).get([page.fingerprint for page in pages])
         for page in pages:
             yield page, checked.get(page.fingerprint)
-    for one in storage.checks.iter(domain, unlisted=True):
+    for one in checks_of(storage).iter(domain, unlisted=True):
         yield None, one
 
 

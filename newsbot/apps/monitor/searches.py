@@ -8,19 +8,19 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
+from newsbot.apps.monitor.results import Searches, SearchResult, searches_of
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
-from newsbot.storage.spider_results import Searches, SearchResult
 
 
 def list_searches(call: Call) -> None:
     """List all searches that have results."""
     with stored(call.settings) as storage:
-        searches = storage.searches.all()
+        searches = searches_of(storage).all()
     now = system_clock()
     call.listing(
         [{**asdict(one), "first": iso_of(one.first), "last": iso_of(one.last)} for one in searches],
@@ -34,7 +34,7 @@ def show(call: Call) -> None:
     """Show where a search found its texts: URL, line and position, sorted by URL."""
     options = call.options
     with stored(call.settings) as storage:
-        found = storage.searches
+        found = searches_of(storage)
         name = _known(found, options.name)
         results = islice(found.results(name, text=options.text, site=options.site), options.limit)
         if call.json:
@@ -48,7 +48,7 @@ def show(call: Call) -> None:
 def forget(call: Call) -> None:
     """Delete the results of a search."""
     with closing(open_storage(call.settings)) as storage:
-        found = storage.searches
+        found = searches_of(storage)
         name = _known(found, call.options.name)
         count = found.forget(name)
     if call.json:

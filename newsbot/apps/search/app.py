@@ -5,6 +5,7 @@ from newsbot.config.apps import App, Owner
 APP = App(
     name="search",
     package="newsbot.apps.search",
+    needs=("followers", "operations"),
     machine_followers=("newsbot.apps.search.articles:machine_followers",),
     signs=("newsbot.apps.search.articles:signs",),
     labels={"form": "newsbot.apps.search.labels:FormField"},

@@ -33,6 +33,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
+from newsbot.apps.followers.following import Follower
+from newsbot.apps.operations.verdict import Sign, State
 from newsbot.apps.search.events import event_key
 from newsbot.apps.search.following import AT_ONCE, IndexFollower, Library, Tell, Updater
 from newsbot.apps.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
@@ -55,11 +57,9 @@ from newsbot.cli.terminal import counted
 from newsbot.config.check import SettingsLike
 from newsbot.errors import RecordBusy
 from newsbot.items import Article, ArticleFilter
-from newsbot.operations.verdict import Sign, State
 from newsbot.pages.rules.load import PresentRules
 from newsbot.pages.text.stems import placed_stems, stemming
 from newsbot.storage.base import Storage
-from newsbot.storage.following import Follower
 from newsbot.urls import fingerprint
 
 Strength = Callable[[str, int], float]

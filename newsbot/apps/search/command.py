@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.operations.articles import chosen, time_of
 from newsbot.apps.search.articles import MAX_COMPARED, ArticleSearch, searching
 from newsbot.apps.search.query import Hit
 from newsbot.cli.command import Call, plain
@@ -13,7 +14,6 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, counted, lines
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, UserError
-from newsbot.operations.articles import chosen, time_of
 
 COUNTED = ("day", "site", "language")
 """What matches are counted by, besides the labels of apps."""

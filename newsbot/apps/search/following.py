@@ -16,11 +16,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 
+from newsbot.apps.followers.following import Follower
 from newsbot.apps.search.index import Generation, SearchIndex
 from newsbot.apps.search.labels import NO_LABELS, Labels
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.articles import Changes
-from newsbot.storage.following import Follower
 
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
@@ -56,7 +56,7 @@ class Library(Protocol):
 
 
 class IndexFollower(Follower):
-    """Writes changes to one index (:class:`newsbot.storage.following.Follower`)."""
+    """Writes changes to one index (:class:`newsbot.apps.followers.following.Follower`)."""
 
     def __init__(self, path: Path, labels: Labels = NO_LABELS) -> None:
         """``path`` is the file of the index."""

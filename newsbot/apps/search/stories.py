@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any, cast
 
+from newsbot.apps.operations.articles import time_of
 from newsbot.backends import empty_index, open_index, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -16,7 +17,6 @@ from newsbot.errors import ArgumentError
 from newsbot.frontier.base import FrontierTransfer
 from newsbot.frontier.owners import check_idle
 from newsbot.items import Article, ArticleFilter
-from newsbot.operations.articles import time_of
 from newsbot.storage.stories import Story
 
 

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from newsbot.apps.files import atomic_target
 from newsbot.apps.simulator.model import AVAILABLE, FORBIDDEN, LAST_MOMENT, Array, ChangeLog, QueryLog, Routes
 from newsbot.apps.simulator.page_state import MAX_BYTES, Steps
 from newsbot.apps.simulator.requirements import optional, require_memory
 from newsbot.apps.simulator.runs import Run
-from newsbot.cli.files import atomic_target
 from newsbot.cli.program import PROGRAM
 from newsbot.errors import UserError
 

@@ -1,6 +1,7 @@
 """Sinks: sends all articles, and their changes and removals, to other systems (docs/sinks.md).
 
-A sink is a follower of the changes of articles (:mod:`newsbot.storage.following`). Files in reading order:
+A sink is a follower of the changes of articles (:mod:`newsbot.apps.followers.following`). Files in reading
+order:
 
 * ``rules``: reads ``sinks.yaml``, and opens the targets by the schemes of their addresses
 * ``follower``: chooses the articles of a sink, makes rows of them, and keeps refused ones

@@ -5,7 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="sinks",
     package="newsbot.apps.sinks",
-    needs=("search",),
+    needs=("followers", "search"),
     commands={
         "sinks": ("Look after", "Show, check, run and rewind the sinks that articles are sent to"),
     },

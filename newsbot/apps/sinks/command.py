@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from typing import Any
 
+from newsbot.apps.followers.following import FollowerRun, FollowerState, Step, rewind, states
+from newsbot.apps.followers.threads import RENEWAL, renew
 from newsbot.apps.sinks.follower import PREFIX, followers, refused_file
 from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
 from newsbot.backends import open_storage, stored
@@ -18,10 +20,8 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, lines
 from newsbot.clock import iso_of, system_clock
 from newsbot.config.check import SettingsLike
-from newsbot.crawl.followers import RENEWAL, renew
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.frontier.owners import owner_name
-from newsbot.storage.following import FollowerRun, FollowerState, Step, rewind, states
 
 BUSY_TIMEOUT, BUSY_PAUSE = 30.0, 0.1
 """Seconds to wait for a process that is numbering the changes, and between two attempts."""

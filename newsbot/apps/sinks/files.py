@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from newsbot.apps.outgoing import object_store
 from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, SinkError, as_json
 from newsbot.config.apps import load_optional
-from newsbot.connections.s3 import object_store
 
 _TEXTS = (
     "url",

@@ -1,4 +1,4 @@
-"""Sends the changes of articles to one sink (:class:`newsbot.storage.following.Follower`)."""
+"""Sends the changes of articles to one sink (:class:`newsbot.apps.followers.following.Follower`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
+from newsbot.apps.followers.following import Follower
 from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.matching import matches
 from newsbot.apps.search.query import Tagged
@@ -21,7 +22,6 @@ from newsbot.config.check import SettingsLike
 from newsbot.items import Article
 from newsbot.pages.rights import opted_out
 from newsbot.storage.articles import Changes
-from newsbot.storage.following import Follower
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from newsbot.apps.outgoing import HttpClient, HttpFault
 from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, RowsRefused, SinkError, as_json
-from newsbot.connections.http import HttpClient, HttpFault
 
 MAPPING = {
     "mappings": {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from newsbot.apps.outgoing import HttpClient, HttpFault, signing_key, webhook_headers
 from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, RowsRefused, SinkError, as_json
-from newsbot.connections.http import HttpClient, HttpFault, signing_key, webhook_headers
 
 REFUSED = frozenset({400, 409, 413, 415, 422})
 """Statuses that say that the content is wrong. Other errors may be over after some time."""

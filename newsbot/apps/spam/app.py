@@ -5,6 +5,7 @@ from newsbot.config.apps import App, Owner
 APP = App(
     name="spam",
     package="newsbot.apps.spam",
+    needs=("operations",),
     settings=True,
     commands={"spam": ("Look after", "List pages that are made for search engines and not for readers")},
     components={"SPIDER_MIDDLEWARES": {"newsbot.apps.spam.middleware.SpamMiddleware": 450}},

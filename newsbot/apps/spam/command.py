@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from newsbot.apps.operations.verdict import Sign
 from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import iso, utc
 from newsbot.config.check import SettingsLike
-from newsbot.operations.verdict import Sign
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import ascii_host

@@ -5,7 +5,7 @@ from newsbot.config.apps import App
 APP = App(
     name="topics",
     package="newsbot.apps.topics",
-    needs=("search",),
+    needs=("operations", "search"),
     commands={"categories": ("Read", "Learn categories of articles from examples")},
     labels={"category": "newsbot.apps.topics.categories:category_field"},
 )

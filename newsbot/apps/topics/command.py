@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
+from newsbot.apps.operations.articles import find_article
 from newsbot.apps.search.articles import ArticleSearch, open_search
 from newsbot.apps.topics import categories as topics
 from newsbot.apps.topics.categories import Category, Definition, Examples, categories, model_of, stems_of
@@ -16,7 +17,6 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, did_you_mean
-from newsbot.operations.articles import find_article
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 

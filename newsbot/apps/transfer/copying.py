@@ -21,7 +21,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from newsbot.apps.transfer.side import KINDS, Choice, Side, WholeFrontier
+from newsbot.apps.transfer.copies import dump_of, load_of
+from newsbot.apps.transfer.side import KINDS, Choice, Side, WholeFrontier, of_apps
 from newsbot.cli.terminal import Report, Totals
 from newsbot.clock import stamp, system_clock
 from newsbot.crawl.entries import entry_again
@@ -184,7 +185,7 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
         for kind in KINDS:
             left = choice.copies(source.storage, kind, journal.after(kind))
             _copy_kind(left, target.storage, kind, journal, report)
-        _copy_books(source.storage, target.storage, choice, report)
+        copy_books(source.storage, target.storage, choice, report)
     if target.frontier is not None:
         assert source.frontier is not None
         _copy_frontier(source, target.frontier, choice, journal, report)
@@ -196,7 +197,7 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
 
 
 def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journal, report: Report) -> None:
-    take = getattr(target.load, kind)
+    take = getattr(load_of(target), kind)
     # The target stores a batch before the journal records it. After a crash between the two steps, the batch
     # is copied again, which changes nothing.
     for some in batched(copies, BATCH):
@@ -205,17 +206,16 @@ def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journ
         report(kind, journal.moved(kind))
 
 
-def _copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
+def copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
     """Copy the small kinds of data.
 
     The journal does not record these kinds, so a continued move copies them again.
     """
     writers: Mapping[str, Callable[[Any], object]] = {
         "sources": target.sources.save,
-        "sites": target.load.sites,
-        "search results": target.searches.save,
-        "checks": target.checks.save,
-        "notes and polls": target.load.books,
+        "sites": load_of(target).sites,
+        **{name: repository.save for name, repository in of_apps(target)},
+        "notes and polls": load_of(target).books,
     }
     for kind, things in choice.small(source):
         number = 0
@@ -368,7 +368,7 @@ def compare_all(
     if target.storage is not None:
         for kind in KINDS:
             ours = _summed(choice.copies(source.storage, kind), f"check {kind} here", report)
-            theirs = _summed(getattr(target.storage.dump, kind)(), f"check {kind} there", report)
+            theirs = _summed(getattr(dump_of(target.storage), kind)(), f"check {kind} there", report)
             found.append(Compared(kind, ours, theirs))
         found += _compare_books(source.storage, target.storage, choice)
     if source.frontier is not None and target.frontier is not None:

@@ -10,15 +10,7 @@ from itertools import islice
 from typing import Any, Protocol, cast
 
 from newsbot import backends
-from newsbot.config.check import SettingsLike
-from newsbot.dedup.index import NearIndex
-from newsbot.frontier.base import Frontier, FrontierTransfer
-from newsbot.frontier.owners import check_idle
-from newsbot.items import Article, batched
-from newsbot.sites.pauses_and_removals import REMOVED
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import SourceRecord
-from newsbot.storage.upkeep import (
+from newsbot.apps.transfer.copies import (
     AT_ONCE,
     AliasCopy,
     ArticleCopy,
@@ -28,7 +20,17 @@ from newsbot.storage.upkeep import (
     PageCopy,
     PollDay,
     TextCopy,
+    dump_of,
 )
+from newsbot.config.apps import known_apps
+from newsbot.config.check import SettingsLike
+from newsbot.dedup.index import NearIndex
+from newsbot.frontier.base import Frontier, FrontierTransfer
+from newsbot.frontier.owners import check_idle
+from newsbot.items import Article, batched
+from newsbot.sites.pauses_and_removals import REMOVED
+from newsbot.storage.base import Storage
+from newsbot.storage.sources import SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 
 
@@ -78,7 +80,7 @@ class Side:
         """
         found: dict[str, int] = {}
         if self.storage is not None:
-            found = self.storage.dump.count()
+            found = dump_of(self.storage).count()
             found |= {f"check {kind} {where}": n for kind, n in found.items() for where in ("here", "there")}
             found["check queue"] = found["pages"]
         if self.frontier is not None:
@@ -95,6 +97,13 @@ class Side:
         if storage is not None and (storage.articles.count() or storage.sources.count()):
             return True
         return frontier is not None and any(frontier.counts().values())
+
+
+def of_apps(storage: Storage) -> Iterator[tuple[str, Any]]:
+    """Yield the repositories of all apps, with their names."""
+    for app in known_apps().values():
+        for name, classes in app.repositories.items():
+            yield name, storage.repository(classes)
 
 
 KINDS = ("pages", "articles", "texts", "aliases")
@@ -142,7 +151,7 @@ class Choice:
         if not self.of_articles:
             return
         self._articles = set()
-        right = filter(self._is_in_time, storage.dump.articles("", self.sites))
+        right = filter(self._is_in_time, dump_of(storage).articles("", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
             # The page record is stored under the canonical URL, or under the URL of the page if the two
@@ -160,7 +169,7 @@ class Choice:
         """
         if kind == "pages" and self.of_articles:
             return self._own_pages(storage, after)
-        some = getattr(storage.dump, kind)(after, self.sites)
+        some = getattr(dump_of(storage), kind)(after, self.sites)
         return some if self._articles is None else filter(self._is_chosen, some)
 
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
@@ -184,12 +193,9 @@ class Choice:
         urls: set[str] = set()
         yield "sources", self._sources(storage, urls)
         yield "sites", (one for one in storage.sites.all().values() if self.has_site(one.source))
-        searches = storage.searches
-        results = (one for search in searches.all() for one in searches.results(search.search))
-        yield "search results", (one for one in results if self.has_site(one.source))
-        pages = (page for page in storage.checks.iter() if self.has_site(page.source))
-        yield "checks", (check for page in pages for check in page.checks)
-        yield "notes and polls", (book for book in storage.dump.books() if self._has_book(book, urls))
+        for name, repository in of_apps(storage):
+            yield name, (one for one in repository.records() if self.has_site(one.source))
+        yield "notes and polls", (book for book in dump_of(storage).books() if self._has_book(book, urls))
 
     def _sources(self, storage: Storage, urls: set[str]) -> Iterator[SourceRecord]:
         """Yield the chosen sources. If only a part of the data is moved, add their addresses to ``urls``."""

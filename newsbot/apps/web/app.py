@@ -5,7 +5,20 @@ from newsbot.config.apps import App
 APP = App(
     name="web",
     package="newsbot.apps.web",
-    needs=("alerts", "authoring", "export", "monitor", "push", "search", "team"),
+    needs=(
+        "alerts",
+        "authoring",
+        "export",
+        "followers",
+        "monitor",
+        "operations",
+        "progress",
+        "push",
+        "search",
+        "signatures",
+        "simulator",
+        "team",
+    ),
     commands={
         "serve": ("Read", "Serve the dashboard and the HTTP API, and receive notices of changed pages"),
     },

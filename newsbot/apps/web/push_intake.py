@@ -1,8 +1,8 @@
 """Queues the pages and sources that push notices name, so that they are fetched immediately.
 
 The sender of a notice is called the notifier. Its name consists of the protocol and a host. A notifier gets
-more trust if the fetches after its notices find changes (:mod:`newsbot.sites.notifier_trust`). Each host has
-a budget of fetches that notices can cause. Only one thread uses the storage and the frontier
+more trust if the fetches after its notices find changes (:mod:`newsbot.apps.operations.notifier_trust`). Each
+host has a budget of fetches that notices can cause. Only one thread uses the storage and the frontier
 (:class:`OffThread`).
 """
 
@@ -18,6 +18,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
+from newsbot.apps.operations.notifier_trust import TRUST, Budget, Ledger, Trust
 from newsbot.apps.push.signatures import TOLERANCE
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
@@ -29,7 +30,6 @@ from newsbot.pages.rules.shape import CLEARLY_NONE, log_odds
 from newsbot.ranking.families import State, family_of
 from newsbot.ranking.judging import Judgement
 from newsbot.sites.families import read_site
-from newsbot.sites.notifier_trust import TRUST, Budget, Ledger, Trust
 from newsbot.sites.pushed_texts import PushedTexts
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from aiohttp import web
 
+from newsbot.apps.operations.notifier_trust import Budget
 from newsbot.apps.push import indexnow, websub
 from newsbot.apps.push.signatures import TOLERANCE, SeenOnce, genuine_notice
 from newsbot.apps.web.incoming import MAX_BODY, read_form, sender_of
@@ -23,7 +24,6 @@ from newsbot.apps.web.subscriptions import Subscriptions
 from newsbot.clock import Clock
 from newsbot.pages.discovery.feeds import MAX_BODY as MAX_FEED
 from newsbot.pages.discovery.feeds import FeedError, item_contents
-from newsbot.sites.notifier_trust import Budget
 
 KEY_LASTS = 86400.0
 """Seconds for which a correct key file is trusted without another request."""

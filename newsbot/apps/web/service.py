@@ -17,6 +17,8 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.apps.alerts.watch import Watch, options_from, tell
+from newsbot.apps.followers.threads import FollowerThread
+from newsbot.apps.signatures.signing import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
 from newsbot.apps.web.incoming import MAX_BODY, listening, receiving
@@ -26,10 +28,8 @@ from newsbot.apps.web.push_receiver import Receiver
 from newsbot.apps.web.subscriptions import Subscriber, Subscriptions
 from newsbot.cli.command import Call
 from newsbot.clock import system_clock
-from newsbot.config.bot_signatures import DIRECTORY, Signer, open_signer
 from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.config.contact import introduce
-from newsbot.crawl.followers import FollowerThread
 from newsbot.crawl.memory import keep_free
 from newsbot.errors import ArgumentError, DataError
 from newsbot.frontier.owners import owner_name

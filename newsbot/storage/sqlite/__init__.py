@@ -11,12 +11,10 @@ from pathlib import Path
 from newsbot.storage.base import Storage
 from newsbot.storage.sqlite.articles import SqliteArticles, SqliteTexts
 from newsbot.storage.sqlite.connection import DataFile
-from newsbot.storage.sqlite.copying import SqliteDump, SqliteLoad
 from newsbot.storage.sqlite.notes import SqliteNotes
 from newsbot.storage.sqlite.pages import SqlitePages
 from newsbot.storage.sqlite.removal import SqliteRemoval
 from newsbot.storage.sqlite.sources import SqliteActivity, SqliteSites, SqliteSources
-from newsbot.storage.sqlite.spider_results import SqliteChecks, SqliteSearches
 from newsbot.storage.sqlite.stories import SqliteStories
 from newsbot.storage.sqlite.waiting import SqliteWaitingLinks
 
@@ -33,7 +31,7 @@ class SqliteStorage(Storage):
     is_local = True
 
     def __init__(self, path: Path) -> None:
-        self.file = file = DataFile(path)
+        self.handle = file = DataFile(path)
         self.pages = SqlitePages(file)
         self.articles = SqliteArticles(file)
         self.texts = SqliteTexts(file)
@@ -43,14 +41,10 @@ class SqliteStorage(Storage):
         self.activity = SqliteActivity(file)
         self.notes = SqliteNotes(file)
         self.waiting = SqliteWaitingLinks(file)
-        self.checks = SqliteChecks(file)
-        self.searches = SqliteSearches(file)
         self.removal = SqliteRemoval(file)
-        self.dump = SqliteDump(file)
-        self.load = SqliteLoad(file)
 
     def interrupt(self) -> None:
-        self.file.database.interrupt()
+        self.handle.database.interrupt()
 
     def close(self) -> None:
-        self.file.database.close()
+        self.handle.database.close()

@@ -102,7 +102,7 @@ class SqliteArticles(Repository, Articles):
 
     def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
         row = _form_of(article)
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             return _store(database, row, over, peers)
 
     def store_new(
@@ -114,7 +114,7 @@ class SqliteArticles(Repository, Articles):
                 given[number] = _form_of(article)
         results: list[Stored | None] = [None] * len(articles)
         try:
-            with self._file.writing() as database:
+            with self.file.writing() as database:
                 for (number, row), plain in zip(
                     given.items(), may_be_plain(list(given.values())), strict=True
                 ):
@@ -132,7 +132,7 @@ class SqliteArticles(Repository, Articles):
     def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
         old, new = clean(canonical_url), clean(to)
         before, after = fingerprint(old), fingerprint(new)
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             # The text is compared, because another worker may have stored a new version since the caller
             # decided.
             row = database.execute(f"{_OWN} AND content_hash = ?", (before, content_hash)).fetchone()
@@ -162,22 +162,22 @@ class SqliteArticles(Repository, Articles):
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
         keys = {url: fingerprint(url) for url in canonical_urls}
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = {row["key"]: row for row in select_in(database, _ALIASED, keys.values())}
             # This comes after the aliases, so that an article's own URL wins against an alias.
             rows |= {row["key"]: row for row in select_in(database, _WITH_KEYS, keys.values())}
         return {url: from_row(rows[key]) for url, key in keys.items() if key in rows}
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return {row[0] for query in _KNOWN for row in select_in(database, query, keys)}
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return {row["key"]: from_row(row) for row in select_in(database, _WITH_KEYS, keys)}
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             database.execute(
                 "UPDATE article SET data = json_set(data, '$.rights', json(?)) WHERE fingerprint = ?",
                 (to_json(dict(rights)), fingerprint(canonical_url)),
@@ -185,12 +185,12 @@ class SqliteArticles(Repository, Articles):
 
     def save_origin(self, article: Article) -> None:
         row = _row_of(to_row(article), fingerprint(article.canonical_url))
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             if database.execute(_SAVE_ORIGIN, row).rowcount:
                 _note_change(database, row["fingerprint"])
 
     def versions(self, canonical_url: str) -> list[Article]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             present = database.execute(_OWN, (fingerprint(canonical_url),)).fetchone()
             if present is None:
                 return []
@@ -202,12 +202,12 @@ class SqliteArticles(Repository, Articles):
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
         tests, values = conditions(where)
         query = f"SELECT a.id FROM article a {where_all(tests)} ORDER BY a.fetched_at, a.id"
-        return self._file.streamed(self._batches(query, values))
+        return self.file.streamed(self._batches(query, values))
 
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
         tests, values = conditions(where)
         chosen = f"{where_all(tests)} ORDER BY a.moment DESC, a.id DESC LIMIT ?"
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return [
                 from_row(row)
                 for row in database.execute(f"SELECT {READ} FROM article a {chosen}", [*values, limit])
@@ -217,12 +217,12 @@ class SqliteArticles(Repository, Articles):
         if where is not None and where.posts is False:  # posts have an index
             return self.count(replace(where, posts=None)) - self.count(replace(where, posts=True))
         tests, values = conditions(where)
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             query = f"SELECT count(*) FROM article a {where_all(tests)}"
             return int(database.execute(query, values).fetchone()[0])
 
     def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             numbering = Numbering(*database.execute(_SEQUENCE).fetchone())
             after, restarted = numbering.read(cursor)
             rows = database.execute(_CHANGES, (after, limit)).fetchall()
@@ -240,7 +240,7 @@ class SqliteArticles(Repository, Articles):
         return self._numbering().after(cursor)
 
     def _numbering(self) -> Numbering:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return Numbering(*database.execute(_SEQUENCE).fetchone())
 
     def _batches(self, query: str, values: list[Any]) -> Iterator[list[Article]]:
@@ -249,7 +249,7 @@ class SqliteArticles(Repository, Articles):
         All row numbers are read at the start (8 bytes for each article), so that writes during the stream do
         not change its order. Articles that are deleted during the stream are left out.
         """
-        database = self._file.database
+        database = self.file.database
         chosen = array("q")
         chosen.extend(row[0] for row in database.execute(query, values))
         for numbers in batched(chosen, _AT_ONCE):
@@ -269,12 +269,12 @@ class SqliteTexts(Repository, Texts):
     """:class:`newsbot.storage.articles.Texts` in the data file."""
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = {text: database.execute(_OWNER, text).fetchone() for text in texts}
         return {text: str(row["canonical_url"]) for text, row in rows.items() if row is not None}
 
     def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = database.execute(
                 # + 1, because the canonical URL is not in the table of aliases
                 "SELECT a.source, a.canonical_url, s.urls FROM (SELECT article, count(*) + 1 AS urls"

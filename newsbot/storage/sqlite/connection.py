@@ -74,4 +74,4 @@ class Repository:
     """A part of the storage, with its tables in the data file."""
 
     def __init__(self, file: DataFile) -> None:
-        self._file = file
+        self.file = file

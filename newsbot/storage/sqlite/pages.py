@@ -43,7 +43,7 @@ class SqlitePages(Repository, Pages):
     def discover(self, pages: Sequence[PageRecord]) -> None:
         if not pages:
             return
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             known = _links_to(database, [page.fingerprint for page in pages])
             new: dict[bytes, tuple[PageRecord, Referrers, int]] = {}
             changed: dict[bytes, tuple[Referrers, int]] = {}
@@ -70,7 +70,7 @@ class SqlitePages(Repository, Pages):
             database.executemany(_ADD_LINKS, links)
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return {
                 row["fingerprint"]: record_of(row)
                 for row in select_in(database, _WITH_KEYS.format(_READ), fingerprints)
@@ -79,7 +79,7 @@ class SqlitePages(Repository, Pages):
     def save(self, pages: Sequence[PageRecord]) -> None:
         if not pages:
             return
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             keys = [page.fingerprint for page in pages]
             found = select_in(database, _WITH_KEYS.format("fingerprint, history"), keys)
             histories = {row["fingerprint"]: json.loads(row["history"]) for row in found}
@@ -92,19 +92,19 @@ class SqlitePages(Repository, Pages):
             database.executemany(_SAVE, rows)
 
     def iter(self, *, site: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
-        return self._file.streamed(self._batches({"source": site, "kind": kind}))
+        return self.file.streamed(self._batches({"source": site, "kind": kind}))
 
     def due(self, *, after: float, until: float) -> Iterator[PageRecord]:
-        return self._file.streamed(self._due_batches(after, until))
+        return self.file.streamed(self._due_batches(after, until))
 
     def added(self, since: float) -> Iterator[PageRecord]:
-        return self._file.streamed(self._added_batches(since))
+        return self.file.streamed(self._added_batches(since))
 
     def by_key(self, after: bytes = b"") -> Iterator[PageRecord]:
-        return self._file.streamed(self._key_batches(after))
+        return self.file.streamed(self._key_batches(after))
 
     def _added_batches(self, since: float) -> Iterator[list[PageRecord]]:
-        database = self._file.database
+        database = self.file.database
         last = database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
         low, high = 0, last + 1
         while low < high:  # a binary search for the first row: the times grow with the ids
@@ -121,17 +121,17 @@ class SqlitePages(Repository, Pages):
 
     def _key_batches(self, after: bytes) -> Iterator[list[PageRecord]]:
         query = f"SELECT {_READ} FROM page WHERE fingerprint > ? ORDER BY fingerprint LIMIT {_AT_ONCE}"
-        while rows := self._file.database.execute(query, [after]).fetchall():
+        while rows := self.file.database.execute(query, [after]).fetchall():
             yield [record_of(row) for row in rows]
             after = rows[-1]["fingerprint"]
 
     def _batches(self, asked: dict[str, str | None]) -> Iterator[list[PageRecord]]:
         """Yield the matching records in batches, without pages that were added after the start."""
         given = {name: str(value) for name, value in asked.items() if value is not None}
-        last = self._file.database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
+        last = self.file.database.execute("SELECT coalesce(max(id), 0) FROM page").fetchone()[0]
         tests = "".join(f" AND {name} = ?" for name in given)
         query = f"SELECT id, {_READ} FROM page WHERE id > ? AND id <= ?{tests} ORDER BY id LIMIT {_AT_ONCE}"
-        for rows in self._file.numbered(query, [last, *given.values()]):
+        for rows in self.file.numbered(query, [last, *given.values()]):
             yield [record_of(row) for row in rows]
 
     def _due_batches(self, after: float, until: float) -> Iterator[list[PageRecord]]:
@@ -141,7 +141,7 @@ class SqlitePages(Repository, Pages):
             f"SELECT id, {_READ} FROM page WHERE (next_due, id) > (?, ?) AND next_due <= ?"
             f" ORDER BY next_due, id LIMIT {_AT_ONCE}"
         )
-        while rows := self._file.database.execute(query, (*place, until)).fetchall():
+        while rows := self.file.database.execute(query, (*place, until)).fetchall():
             yield [record_of(row) for row in rows]
             place = (rows[-1]["next_due"], rows[-1]["id"])
 

@@ -9,10 +9,10 @@ from datetime import datetime
 
 from newsbot.clock import stamp
 from newsbot.pages.text.words import clean
+from newsbot.storage.base import Removal
 from newsbot.storage.sqlite.articles import DERIVED
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.storage.sqlite.rows import THESE
-from newsbot.storage.upkeep import Removal
 from newsbot.urls import fingerprint
 
 _OLD_VERSIONS = "FROM article_version WHERE json_extract(document, '$.fetched_at') < ?"
@@ -23,16 +23,16 @@ _OLD_PAGES = (
 
 
 class SqliteRemoval(Repository, Removal):
-    """:class:`newsbot.storage.upkeep.Removal` in the data file."""
+    """:class:`newsbot.storage.base.Removal` in the data file."""
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             numbers = json.dumps(list(_articles(database, canonical_urls)))
             rows = database.execute(f"SELECT url FROM article_alias WHERE article IN {THESE}", (numbers,))
             return [str(row[0]) for row in rows]
 
     def articles(self, canonical_urls: Sequence[str]) -> int:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             found = _articles(database, canonical_urls)
             # if a URL is an alias of another article, which stays, only the alias is deleted
             keys = ((fingerprint(clean(url)),) for url in canonical_urls)
@@ -58,21 +58,19 @@ class SqliteRemoval(Repository, Removal):
 
     def pages(self, fingerprints: Sequence[bytes]) -> int:
         count = 0
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for key in dict.fromkeys(fingerprints):
                 count += database.execute("DELETE FROM page WHERE fingerprint = ?", (key,)).rowcount
-                for table in ("page_check", "search_result"):
-                    database.execute(f"DELETE FROM {table} WHERE fingerprint = ?", (key,))
         return count
 
     def sources(self, urls: Sequence[str]) -> int:
         given = json.dumps([clean(url) for url in urls])
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             database.execute(f"DELETE FROM poll_day WHERE url IN {THESE}", (given,))
             return database.execute(f"DELETE FROM source WHERE url IN {THESE}", (given,)).rowcount
 
     def site(self, site: str) -> None:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for table in ("site", "site_counter", "site_hour"):
                 database.execute(f"DELETE FROM {table} WHERE source = ?", (site,))
 
@@ -80,7 +78,7 @@ class SqliteRemoval(Repository, Removal):
         return self._count(_OLD_VERSIONS, stamp(before))
 
     def drop_versions(self, before: datetime, limit: int) -> int:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             rows = database.execute(
                 f"SELECT article, version {_OLD_VERSIONS} LIMIT ?", (stamp(before), limit)
             ).fetchall()
@@ -91,7 +89,7 @@ class SqliteRemoval(Repository, Removal):
         return self._count(_OLD_PAGES, before)
 
     def slim_pages(self, before: float, limit: int) -> int:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             return database.execute(
                 "UPDATE page SET history = '[]', referrers = '[]', referrer_bitmap = x''"
                 f" WHERE id IN (SELECT id {_OLD_PAGES} LIMIT ?)",
@@ -99,7 +97,7 @@ class SqliteRemoval(Repository, Removal):
             ).rowcount
 
     def _count(self, condition: str, before: str | float | None) -> int:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return int(database.execute(f"SELECT count(*) {condition}", (before,)).fetchone()[0])
 
 

@@ -103,11 +103,11 @@ class SqliteSources(Repository, Sources):
             row["kind"] = str(row["kind"])
             row["rhythm"] = to_json(row["rhythm"])
             row["last_error"] = None if row["last_error"] is None else clean(row["last_error"])
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             database.executemany(_SAVE, rows)
 
     def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
-        return self._file.streamed(self._batches(site))
+        return self.file.streamed(self._batches(site))
 
     def _batches(self, site: str | None) -> Iterator[list[SourceRecord]]:
         chosen, values = ("", []) if site is None else ("AND source = ?", [site])
@@ -137,7 +137,7 @@ class SqliteSources(Repository, Sources):
         sites: Collection[str] | None = None,
     ) -> int:
         chosen, values = _chosen(failures, due, sites)
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return int(database.execute(f"SELECT count(*) FROM source {chosen}", values).fetchone()[0])
 
     def first_due(
@@ -154,7 +154,7 @@ class SqliteSources(Repository, Sources):
     def _read(
         self, chosen: str, values: Sequence[object] | Mapping[str, object], query: str = _RECORDS
     ) -> list[SourceRecord]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = map(dict, database.execute(f"{query} {chosen}", values))
             return [
                 SourceRecord(
@@ -172,14 +172,14 @@ class SqliteSources(Repository, Sources):
         day, text = packed_poll(poll)
         key = clean(url)
         given = {"url": key, "day": day, "poll": text, "most": MAX_POLLS * _SHORT_POLL}
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             database.execute(_ADD_POLL, given)
             database.execute("DELETE FROM poll_day WHERE url = ? AND day <= ?", (key, day - KEEP_DAYS))
 
     def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
         chosen, values = ("", []) if url is None else ("WHERE url = ?", [clean(url)])
         query = f"SELECT url, day, polls FROM poll_day {chosen} ORDER BY url, day"
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = database.execute(query, values).fetchall()
         return ((row["url"], poll) for row in rows for poll in unpacked_polls(row["day"], row["polls"]))
 
@@ -202,7 +202,7 @@ class SqliteSites(Repository, Sites):
 
     def add(self, records: Sequence[SiteRecord]) -> None:
         rows = [site_rows(record) for record in records]
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for row, counters in rows:
                 database.executemany(ADD_COUNTER, counters)
                 database.execute(ADD_SITE, row)
@@ -210,7 +210,7 @@ class SqliteSites(Repository, Sites):
     def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
         chosen = "" if names is None else "WHERE source IN (SELECT value FROM json_each(:names))"
         given = {"names": json.dumps([*(names or ())])}
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             # includes all sites with counters
             rows = database.execute(f"SELECT * FROM site {chosen} ORDER BY source", given)
             found = {row["source"]: SiteRecord(**dict(row)) for row in rows}
@@ -230,7 +230,7 @@ class SqliteSites(Repository, Sites):
         return int(self._column(f"SELECT count(*) + ({new}) FROM site", json.dumps([*others]))[0])
 
     def _column(self, query: str, *values: object) -> list[Any]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return [value for (value,) in database.execute(query, values)]
 
 
@@ -240,7 +240,7 @@ class SqliteActivity(Repository, Activity):
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         none = dict.fromkeys(COUNTED, 0)
         hour = int(at // HOUR)
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             for source, counters in counted(sites).items():
                 name = clean(source)
                 database.execute(_ADD_HOUR, {**none, **counters, "source": name, "hour": hour})
@@ -250,7 +250,7 @@ class SqliteActivity(Repository, Activity):
 
     def hours(self, since: float, site: str = ALL) -> list[Hour]:
         query = "SELECT * FROM site_hour WHERE source = ? AND hour >= ? ORDER BY hour"
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = database.execute(query, (clean(site), int(since // HOUR)))
             return [
                 Hour(row["source"], row["hour"], {name: row[name] for name in COUNTED if row[name]})
@@ -259,18 +259,18 @@ class SqliteActivity(Repository, Activity):
 
     def trends(self, since: float) -> dict[str, dict[int, int]]:
         found: dict[str, dict[int, int]] = {}
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             for source, day, articles in database.execute(_TRENDS, (int(since // HOUR),)):
                 found.setdefault(source, {})[day] = articles
         return found
 
     def watched_since(self) -> dict[str, float]:
         query = "SELECT source, min(hour) FROM site_hour WHERE source <> '' GROUP BY source"
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return {source: float(hour * HOUR) for source, hour in database.execute(query)}
 
     def arrivals(self, limit: int) -> list[Arrival]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return [
                 Arrival(
                     row["source"],

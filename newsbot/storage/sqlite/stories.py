@@ -34,22 +34,22 @@ class SqliteStories(Repository, Stories):
     """:class:`newsbot.storage.stories.Stories` in the data file."""
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             return join(database, canonical_urls)
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return _current(database, stories)
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             database.execute(
                 "UPDATE article SET story = ?, duplicate_of = ? WHERE fingerprint = ?",
                 (story, duplicate_of, fingerprint(canonical_url)),
             )
 
     def split(self, groups: Sequence[Sequence[str]]) -> list[str]:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             story = _kept(database, groups[0][0])[1] or story_id(groups[0][0])
             ids = split_ids(story, groups)
             for name, group in zip(ids, groups, strict=True):
@@ -79,7 +79,7 @@ class SqliteStories(Repository, Stories):
         several = "AND count(DISTINCT source) >= ?" if min_sources > 1 else ""
         values: list[str | int | None] = [stamp(since)] if since else []
         values += [min_members, *([min_sources] if several else []), max(0, limit)]
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = database.execute(
                 f"SELECT story FROM article WHERE story IS NOT NULL {recent}"
                 f" GROUP BY story HAVING count(*) >= ? {several} ORDER BY max(moment) DESC, story LIMIT ?",

@@ -32,33 +32,33 @@ class SqliteWaitingLinks(Repository, WaitingLinks):
             (one.fingerprint, clean(one.source), clean(one.family), one.at, one.priority, clean(one.body))
             for one in links
         ]
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             database.executemany(_SAVE, rows)
             families = {(source, family) for _, source, family, *_ in rows}
             database.executemany(_TRIM, [(*family, most) for family in sorted(families)])
 
     def counts(self, site: str) -> dict[str, int]:
         query = "SELECT family, count(*) FROM waiting_link WHERE source = ? GROUP BY family"
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             return {str(family): int(number) for family, number in database.execute(query, (clean(site),))}
 
     def of_family(self, site: str, family: str, limit: int) -> list[WaitingLink]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = database.execute(_OF_FAMILY, (clean(site), clean(family), limit))
             return [_link(row) for row in rows]
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, WaitingLink]:
-        with self._file.reading() as database:
+        with self.file.reading() as database:
             rows = select_in(database, "SELECT * FROM waiting_link WHERE fingerprint IN", fingerprints)
             return {row["fingerprint"]: _link(row) for row in rows}
 
     def forget(self, fingerprints: Sequence[bytes]) -> int:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             keys = [(key,) for key in fingerprints]
             return database.executemany("DELETE FROM waiting_link WHERE fingerprint = ?", keys).rowcount
 
     def forget_site(self, site: str) -> int:
-        with self._file.writing() as database:
+        with self.file.writing() as database:
             return database.execute("DELETE FROM waiting_link WHERE source = ?", (clean(site),)).rowcount
 
 

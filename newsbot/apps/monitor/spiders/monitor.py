@@ -23,13 +23,14 @@ from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.apps.monitor import markup
+from newsbot.apps.monitor import side_spiders as auxiliary
 from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.apps.monitor.rendering import write_reports
 from newsbot.apps.monitor.report import site_report
+from newsbot.apps.monitor.results import PageCheck, checks_of
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import parse_duration
-from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, count, given_values, words
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import cause_for, cause_of_status
@@ -42,7 +43,6 @@ from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import may_retry
 from newsbot.storage.base import Storage
-from newsbot.storage.spider_results import PageCheck
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_PAGES = 10_000
@@ -206,7 +206,7 @@ class MonitorSpider(auxiliary.SideSpider):
     def _old_enough(self, pages: Sequence[PageRecord]) -> list[PageRecord]:
         if not self.asked.min_age:
             return list(pages)
-        checked = self.storage.checks.get([page.fingerprint for page in pages])
+        checked = checks_of(self.storage).get([page.fingerprint for page in pages])
         oldest = self.context.clock() - self.asked.min_age
         return [
             page for page in pages
@@ -336,7 +336,7 @@ class MonitorSpider(auxiliary.SideSpider):
     def _save(self, check: PageCheck) -> None:
         """Store a check, unless the page was removed in the meantime (``scrapy remove``)."""
         if not self.crawl.removals.covers(fingerprint(check.url), host_key(check.url)):
-            self.storage.checks.save([check])
+            checks_of(self.storage).save([check])
 
     def _count(self, check: PageCheck) -> None:
         of_site = self.counted.setdefault(check.source, {})

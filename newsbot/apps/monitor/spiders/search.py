@@ -16,9 +16,10 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
+from newsbot.apps.monitor import side_spiders as auxiliary
+from newsbot.apps.monitor.results import SearchResult, searches_of
 from newsbot.apps.search.phrases import Finder, Places, Wanted
 from newsbot.cli.program import PROGRAM
-from newsbot.crawl import auxiliary_scheduler as auxiliary
 from newsbot.crawl.arguments import Arguments, address, addresses, count, given_values, lines_of, words
 from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
 from newsbot.crawl.visit import ASIDE_KEY
@@ -31,7 +32,6 @@ from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.extraction.page.visible import plain_lines, visible_text
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import may_retry
-from newsbot.storage.spider_results import SearchResult
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_NAME = 100
@@ -199,7 +199,7 @@ class SearchSpider(auxiliary.SideSpider):
             )
             for wanted, places in found.items()
         ]
-        await context.outage.patiently(context.storage.searches.save, results)
+        await context.outage.patiently(searches_of(context.storage).save, results)
         hits = sum(places.hits for places in found.values())
         for name, amount in (("pages", 1), ("found_on", bool(hits)), ("hits", hits)):
             self.counted[name] += amount

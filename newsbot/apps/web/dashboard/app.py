@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from aiohttp import web
 
+from newsbot.apps.operations.explain import explain
 from newsbot.apps.team.journal import Journal
 from newsbot.apps.team.people import people
 from newsbot.apps.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
@@ -34,7 +35,6 @@ from newsbot.backends import data_folder
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataError
-from newsbot.operations.explain import explain
 
 MAX_KEPT = 500
 """Maximum number of characters of each field that are kept when a form is shown again."""

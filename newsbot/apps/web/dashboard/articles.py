@@ -14,13 +14,13 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
+from newsbot.apps.operations.explain import others_of_story
 from newsbot.apps.search.articles import RisingTerm, opening
 from newsbot.apps.search.index import FirstReport
 from newsbot.apps.search.query import narrowed
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc
 from newsbot.items import Article, ArticleFilter
-from newsbot.operations.explain import others_of_story
 from newsbot.pages.text.differences import changes
 from newsbot.storage.stories import Story, publication_key
 from newsbot.urls import canonicalize, fingerprint

@@ -20,6 +20,11 @@ from newsbot.apps.alerts import saved as saving
 from newsbot.apps.alerts.outputs import only_log
 from newsbot.apps.authoring.writing import site_named
 from newsbot.apps.monitor.kept_reports import kept_report, monitored
+from newsbot.apps.monitor.results import SearchSummary, searches_of
+from newsbot.apps.operations.add import entry_by_hand, queue_by_hand
+from newsbot.apps.operations.explain import Explanation, document, explain
+from newsbot.apps.operations.sources import chosen_site, sites_of
+from newsbot.apps.operations.verdict import Verdict
 from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
 from newsbot.apps.search.query import narrowed
@@ -62,13 +67,8 @@ from newsbot.cli.terminal import counted
 from newsbot.clock import utc
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter, Kind
-from newsbot.operations.add import entry_by_hand, queue_by_hand
-from newsbot.operations.explain import Explanation, document, explain
-from newsbot.operations.sources import chosen_site, sites_of
-from newsbot.operations.verdict import Verdict
 from newsbot.sites import pauses_and_removals as pauses
 from newsbot.storage.sources import ALL
-from newsbot.storage.spider_results import SearchSummary
 from newsbot.urls import ascii_host, canonicalize, fingerprint
 
 Given = Mapping[str, Any]
@@ -515,7 +515,7 @@ def saved(data: Data, _given: Given) -> list[dict[str, Any]]:
 @reading
 def searches(data: Data, _given: Given) -> list[SearchSummary]:
     """Searches made with ``scrapy crawl search``."""
-    return data.storage.searches.all()[:200]
+    return searches_of(data.storage).all()[:200]
 
 
 @operation(
@@ -526,7 +526,7 @@ def searches(data: Data, _given: Given) -> list[SearchSummary]:
 @reading
 def search_results(data: Data, given: Given) -> list[dict[str, Any]]:
     """The pages that a search found (at most 500)."""
-    results = data.storage.searches.results(given["search"], site=given["source"])
+    results = searches_of(data.storage).results(given["search"], site=given["source"])
     return [plain(one) for one in islice(results, 500)]
 
 

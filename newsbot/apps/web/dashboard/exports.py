@@ -15,13 +15,13 @@ from yarl import URL
 from newsbot import __version__
 from newsbot.apps.export.feed import TYPES, as_opml, feed_of
 from newsbot.apps.export.formats import rows_as_csv, rows_as_jsonl, write_csv, write_json_lines
+from newsbot.apps.followers.following import states
 from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of, query_of
 from newsbot.apps.web.dashboard.overview import Overview, crawl_state
 from newsbot.apps.web.dashboard.rendering import HEADERS, answer
 from newsbot.apps.web.dashboard.schema import given, number
 from newsbot.apps.web.dashboard.service import FEEDS, Dashboard, stored_articles
 from newsbot.apps.web.readers import Data
-from newsbot.storage.following import states
 from newsbot.storage.sources import SiteRecord
 
 Notices = Callable[[], Mapping[tuple[str, str], int]]

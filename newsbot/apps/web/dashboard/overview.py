@@ -10,13 +10,13 @@ from typing import cast
 import numpy as np
 
 from newsbot.apps.alerts.state import current
+from newsbot.apps.operations.notifier_trust import Notifier, notifiers
+from newsbot.apps.operations.verdict import Verdict, verdict
+from newsbot.apps.progress.figures import share
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import Watched
-from newsbot.operations.verdict import Verdict, verdict
 from newsbot.sites.health import alarms
-from newsbot.sites.notifier_trust import Notifier, notifiers
-from newsbot.sites.statistics import share
 from newsbot.storage.sources import HOUR, Arrival, Hour
 
 _COUNTED = ("articles", "pages", "article_pages", "fetched", "errors")

@@ -14,6 +14,7 @@ from typing import Any
 from aiohttp import web
 
 from newsbot.apps.authoring.writing import starter_sites
+from newsbot.apps.operations.explain import Explanation, conclusion, details, rows
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.search.usefulness import READ
 from newsbot.apps.simulator import reports
@@ -70,7 +71,6 @@ from newsbot.apps.web.readers import StillComputing
 from newsbot.cli.terminal import clean
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter
-from newsbot.operations.explain import Explanation, conclusion, details, rows
 from newsbot.pages.text.differences import word_changes
 from newsbot.sites.health import Health
 from newsbot.urls import fingerprint

@@ -16,6 +16,9 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from newsbot.apps.operations.explain import relation_text
+from newsbot.apps.operations.verdict import in_words
+from newsbot.apps.progress.figures import percent
 from newsbot.apps.web.language import (
     LANGUAGES,
     ago,
@@ -32,9 +35,6 @@ from newsbot.apps.web.language import (
 )
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, printable
-from newsbot.operations.explain import relation_text
-from newsbot.operations.verdict import in_words
-from newsbot.sites.statistics import percent
 
 CSP: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "

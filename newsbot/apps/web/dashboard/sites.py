@@ -9,12 +9,12 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
+from newsbot.apps.operations.sources import Site, SourceRow, is_stored, sites_of, source_row
+from newsbot.apps.operations.verdict import is_unanswered
 from newsbot.apps.web.dashboard.overview import HOURS, Period, periods
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc_of
 from newsbot.frontier.base import ASIDE
-from newsbot.operations.sources import Site, SourceRow, is_stored, sites_of, source_row
-from newsbot.operations.verdict import is_unanswered
 from newsbot.ranking.url_learning import kept
 from newsbot.sites.families import FamilyRow, read_site, rows_of
 from newsbot.sites.health import Health, alarms, health

@@ -235,7 +235,7 @@ CREATE TABLE story_joined (
 ) WITHOUT ROWID;
 CREATE INDEX story_joined_into ON story_joined (into_story);
 
--- Checks of pages, see newsbot/storage/spider_results.py.
+-- Checks of pages, see newsbot/apps/monitor/results.py.
 CREATE TABLE page_check (
     id          INTEGER PRIMARY KEY,
     fingerprint BLOB NOT NULL UNIQUE,

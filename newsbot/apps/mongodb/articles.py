@@ -1,0 +1,493 @@
+"""Stores each article in one document. Earlier versions, texts and other URLs have their own collections.
+
+An article is stored in one transaction, alone or with other new articles. Two workers that store the same
+text write the same ``_id`` in ``texts``. One of the transactions then fails. It is tried again, and then sees
+the result of the other transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pymongo import UpdateOne
+from pymongo.errors import BulkWriteError
+
+from newsbot.apps.mongodb import changes
+from newsbot.apps.mongodb.client import Collections, Document, Session, all_duplicates
+from newsbot.apps.mongodb.connection import Repository
+from newsbot.apps.mongodb.documents import (
+    KEY,
+    all_versions,
+    articles_by_key,
+    conditions,
+    current,
+    from_document,
+    harmless,
+    strings,
+    text_key,
+    texts_of_site,
+    to_document,
+    version_key,
+)
+from newsbot.apps.mongodb.stories import join_all
+from newsbot.errors import DataError, DataFull, DataUnavailable
+from newsbot.items import Article, ArticleFilter, batched
+from newsbot.pages.text.words import clean
+from newsbot.storage.articles import (
+    KEPT,
+    MAX_VERSIONS,
+    Articles,
+    Changes,
+    RepeatedText,
+    SiteText,
+    Stored,
+    Texts,
+    Verdict,
+    decide,
+    fetched_address,
+    may_be_plain,
+    names_another_page,
+)
+from newsbot.storage.stories import Joined, readdressed_story, story_id
+from newsbot.urls import fingerprint
+
+_AT_ONCE = 100
+_RETRY_GROUP_SECONDS = 0.1
+"""Number of seconds for which a transaction with several new articles is tried again if it conflicts."""
+_ORIGIN = (
+    *("published_at", "published_source", "published_precision", "moment", "finer"),
+    *("authors", "extraction"),
+)
+_ANSWER = {"canonical_url": 1, "version": 1}
+
+
+class _Taken(Exception):
+    """Raised to roll back the transaction, which has already recorded the text as the article's own.
+
+    ``stored`` is the result for the caller.
+    """
+
+    def __init__(self, stored: Stored) -> None:
+        super().__init__(stored.canonical_url)
+        self.stored = stored
+
+
+class MongoArticles(Repository, Articles):
+    """:class:`newsbot.storage.articles.Articles` in MongoDB."""
+
+    def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
+        with self.server.readable() as database:
+            try:
+                return self.server.transact(partial(_store, database, article, over, peers))
+            except _Taken as taken:
+                return taken.stored
+
+    def store_new(
+        self, articles: Sequence[Article], peers: Sequence[Sequence[str]] = ()
+    ) -> list[Stored | None]:
+        given: dict[int, Document] = {}
+        for number, article in enumerate(articles):
+            with suppress(Exception):  # the caller then calls :meth:`store`, which raises the error
+                given[number] = to_document(article) | {"version": 1}
+        plain = may_be_plain(list(given.values()))
+        chosen = {
+            number: one for (number, one), is_plain in zip(given.items(), plain, strict=True) if is_plain
+        }
+        resembling = {one["_id"]: peers[number] for number, one in chosen.items()} if peers else {}
+        stored: dict[bytes, Joined | None] = {}
+        try:
+            with self.server.readable() as database:
+                stored = self._insert(database, list(chosen.values()), resembling)
+        except (DataUnavailable, DataFull):
+            raise
+        except DataError:
+            pass  # each article is stored alone
+        results: list[Stored | None] = [None] * len(articles)
+        for number, one in chosen.items():
+            if one["_id"] in stored:
+                results[number] = Stored(Verdict.NEW, one["canonical_url"], 1, stored[one["_id"]])
+        return results
+
+    def _insert(
+        self, database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]]
+    ) -> dict[bytes, Joined | None]:
+        """Insert the articles that are new. Return their keys with the results of joining.
+
+        Nearly always, all articles are new, so known articles are looked up only after an insertion failed.
+        """
+        for again in (False, True):
+            if not documents:
+                break
+            try:
+                work = partial(_insert_new, database, documents, peers)
+                return self.server.transact(work, _RETRY_GROUP_SECONDS)
+            except BulkWriteError as error:
+                if again or not all_duplicates(error):
+                    raise
+            # If there is only one article, it is the known article, and nothing is left to insert.
+            documents = _unknown(database, documents) if len(documents) > 1 else []
+        return {}
+
+    def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
+        with self.server.readable() as database:
+            old, new = clean(canonical_url), clean(to)
+            work = partial(
+                _readdress, database, old, clean(content_hash), new, fetched=fetched and clean(fetched)
+            )
+            return self.server.transact(work)
+
+    def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
+        keys = {url: fingerprint(clean(url)) for url in canonical_urls}
+        with self.server.showing() as database:
+            found = articles_by_key(database, list(keys.values()))
+            missing = [key for key in keys.values() if key not in found]
+            aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
+            named = articles_by_key(database, [one["article"] for one in aliases]) if aliases else {}
+        # An alias whose article was removed in the meantime is left out.
+        found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
+        return {url: found[key] for url, key in keys.items() if key in found}
+
+    def known(self, keys: Sequence[bytes]) -> set[bytes]:
+        with self.server.readable() as database:
+            return {key for name in ("articles", "aliases") for key in _keys_in(database, name, keys)}
+
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        with self.server.readable() as database:
+            return articles_by_key(database, keys)
+
+    def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
+        with self.server.readable() as database:
+            database["articles"].update_one(
+                {"_id": fingerprint(clean(canonical_url))},
+                {"$set": {"rights": harmless(dict(rights))}, "$unset": changes.UNNUMBERED},
+            )
+
+    def save_origin(self, article: Article) -> None:
+        document = to_document(article)
+        origin = {name: document[name] for name in _ORIGIN if name in document}
+        with self.server.readable() as database:
+            database["articles"].update_one(
+                {"_id": document["_id"], "content_hash": document["content_hash"]},
+                {"$set": origin, "$unset": changes.UNNUMBERED},
+            )
+
+    def versions(self, canonical_url: str) -> list[Article]:
+        key = fingerprint(clean(canonical_url))
+        with self.server.showing() as database:
+            present = database["articles"].find_one({"_id": key})
+            if present is None:
+                return []
+            # versions() reads without a transaction. The upper bound leaves out a version that another worker
+            # has archived since ``present`` was read.
+            bounds = {"$gte": version_key(key, 0), "$lt": version_key(key, present["version"])}
+            earlier = database["versions"].find({"_id": bounds}).sort("_id", 1)
+            return [*map(from_document, earlier), from_document(present)]
+
+    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        return self.server.streamed(self._batches(where))
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        if limit <= 0:
+            return []
+        with self.server.showing() as database:
+            found = database["articles"].find(conditions(current(database, where)))
+            newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self.server.patience)
+            return [from_document(one) for one in newest]
+
+    def count(self, where: ArticleFilter | None = None) -> int:
+        if where is not None and where.posts is False:  # posts have an index
+            return self.count(replace(where, posts=None)) - self.count(replace(where, posts=True))
+        with self.server.showing() as database:
+            query = conditions(current(database, where))
+            if not query:  # counting entries of the index is faster than reading documents
+                return database["articles"].count_documents({}, hint="_id_")
+            return database["articles"].count_documents(query)
+
+    def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
+        with self.server.readable():
+            return changes.since(self.server, cursor, limit)
+
+    def end_of_changes(self) -> str:
+        with self.server.readable():
+            numbering = changes.all_numbered(self.server)
+        return numbering.cursor(numbering.last)
+
+    def changes_after(self, cursor: str) -> int:
+        with self.server.readable():
+            return changes.all_numbered(self.server).after(cursor)
+
+    def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
+        """Yield the matching articles in batches.
+
+        All keys are read at the start (16 bytes for each article), so that writes during the stream do not
+        change its order. Articles that are deleted during the stream are left out.
+        """
+        database = self.server.shown
+        asked = conditions(current(database, where))
+        chosen = bytearray()
+        for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
+            chosen += found["_id"]
+        every = (bytes(chosen[place : place + KEY]) for place in range(0, len(chosen), KEY))
+        for keys in batched(every, _AT_ONCE):
+            batch = articles_by_key(database, keys)
+            yield [batch[key] for key in keys if key in batch]
+
+
+class MongoTexts(Repository, Texts):
+    """:class:`newsbot.storage.articles.Texts` in MongoDB."""
+
+    def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
+        keys = {text: text_key(*text) for text in texts}
+        with self.server.readable() as database:
+            asked = {"_id": {"$in": list(keys.values())}}
+            owned = {one["_id"]: one["article"] for one in database["texts"].find(asked)}
+            asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
+            owners = database["articles"].find(asked, wanted) if owned else ()
+            urls = {one["_id"]: str(one["canonical_url"]) for one in owners}
+        # The article of a text may have been deleted in the meantime.
+        return {text: urls[owned[key]] for text, key in keys.items() if owned.get(key) in urls}
+
+    def repeated(self, *, least: int = 10, limit: int = 100) -> list[RepeatedText]:
+        if limit <= 0:
+            return []
+        counted: list[Document] = [
+            {"$group": {"_id": "$article", "others": {"$sum": 1}}},
+            # ``least`` counts the canonical URL too
+            {"$match": {"others": {"$gte": least - 1}}},
+            {"$sort": {"others": -1, "_id": 1}},
+            {"$limit": limit},
+        ]
+        options: Document = {"allowDiskUse": True, "maxTimeMS": self.server.patience}
+        with self.server.showing() as database:
+            aliases, articles = database["aliases"], database["articles"]
+            others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
+            # The limit was applied before this step, so fewer than ``limit`` texts can remain.
+            for row in aliases.aggregate(_outgrown(list(others)), **options):
+                others[row["_id"]] -= int(row["gone"])
+            others = {key: number for key, number in others.items() if number >= least - 1}
+            kept = articles.find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
+            found = [
+                RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept
+            ]
+        return sorted(found, key=lambda one: (-one.urls, one.canonical_url))
+
+
+def _store(
+    database: Collections, article: Article, over: str | None, peers: Sequence[str], session: Session
+) -> Stored:
+    """Store an article in a transaction. Raises :class:`_Taken` if the verdict is that the URL is taken.
+
+    The article is inserted before the decision, so that a new article takes only three round trips: its text
+    is recorded, the article is inserted unless its URL exists, and the transaction is committed.
+    :class:`_Taken` undoes the insertion.
+    """
+    given = to_document(article) | {"version": 1}
+    key, articles = given["_id"], database["articles"]
+    # The text comes first, so that two workers with the same text conflict before one of them inserts its
+    # article.
+    owner, led_to = _claim_text(database, session, given), None
+    if owner is not None:
+        # No article is inserted, because the text is known. ``own`` is needed for the decision.
+        own = articles.find_one({"_id": key}, session=session)
+    else:
+        # The result is the document before the update. It is None if this call has inserted the article.
+        own = articles.find_one_and_update(
+            {"_id": key}, {"$setOnInsert": given}, upsert=True, session=session
+        )
+        if own is None and names_another_page(given):
+            led_to = _led_to(database, session, key)
+    decision = decide(given, own, owner, led_to, over)
+    if decision.verdict is Verdict.TAKEN:
+        raise _Taken(decision.stored)
+    if decision.verdict is Verdict.UPDATED and own is not None:
+        _update(database, session, given | {"version": decision.version}, own)
+    if aliases := [_leading(address, decision.of["_id"]) for address in decision.addresses]:
+        database["aliases"].bulk_write(aliases, session=session)
+    if not peers:
+        return decision.stored
+    group = [given["canonical_url"], decision.stored.canonical_url, *peers]
+    return replace(decision.stored, joined=join_all(database, [group], session)[0])
+
+
+def _insert_new(
+    database: Collections, documents: list[Document], peers: Mapping[bytes, Sequence[str]], session: Session
+) -> dict[bytes, Joined | None]:
+    """Insert articles with their texts and aliases, and join their stories with the stories of their peers.
+
+    Return their keys with the results of joining. Must run in a transaction. Raises ``BulkWriteError`` if a
+    URL or a text is known. An article is left out if its URL is an alias that :func:`decide` would consider.
+    """
+    if elsewhere := [one["_id"] for one in documents if names_another_page(one)]:
+        led_to = _keys_in(database, "aliases", elsewhere, session)
+        documents = [one for one in documents if one["_id"] not in led_to]
+    claims = [{"_id": _text_of(one), "article": one["_id"]} for one in documents if one["content_hash"]]
+    if claims:
+        # a duplicate key here means that a text is known
+        database["texts"].insert_many(claims, session=session)
+    if documents:
+        database["articles"].insert_many(documents, session=session)
+    if aliases := [_leading(url, one["_id"]) for one in documents for url in fetched_address(one)]:
+        database["aliases"].bulk_write(aliases, session=session)
+    groups = {
+        one["_id"]: [one["canonical_url"], *peers[one["_id"]]] for one in documents if peers.get(one["_id"])
+    }
+    joined = join_all(database, list(groups.values()), session) if groups else []
+    return dict.fromkeys(one["_id"] for one in documents) | dict(zip(groups, joined, strict=True))
+
+
+def _leading(address: str, article: bytes) -> UpdateOne:
+    """Return the operation that makes a URL an alias of the article with this key."""
+    leads = {"$set": {"article": article, "url": address}}
+    return UpdateOne({"_id": fingerprint(address)}, leads, upsert=True)
+
+
+def _unknown(database: Collections, documents: list[Document]) -> list[Document]:
+    """Return the articles whose URL and text are both unknown."""
+    known: set[Any] = _keys_in(database, "articles", [one["_id"] for one in documents])
+    known |= _keys_in(database, "texts", [_text_of(one) for one in documents])
+    return [one for one in documents if known.isdisjoint((one["_id"], _text_of(one)))]
+
+
+def _text_of(document: Document) -> str:
+    return text_key(document["source"], document["content_hash"])
+
+
+def _keys_in(
+    database: Collections, name: str, keys: Sequence[Any], session: Session | None = None
+) -> set[Any]:
+    """Return the keys that exist in the collection ``name``."""
+    found = database[name].find({"_id": {"$in": list(keys)}}, {"_id": 1}, session=session)
+    return {one["_id"] for one in found}
+
+
+def _claim_text(database: Collections, session: Session, given: Document) -> Document | None:
+    """Record the text as the article's own, unless another article of the site has, or once had, this text.
+
+    Returns the other article, or None if there is no such article.
+    """
+    if not given["content_hash"]:
+        return None
+    text = database["texts"].find_one_and_update(
+        {"_id": text_key(given["source"], given["content_hash"])},
+        {"$setOnInsert": {"article": given["_id"]}},
+        upsert=True,
+        session=session,
+    )
+    # The result is the document before the upsert. None means that the text was unknown and is recorded now.
+    if text is None or text["article"] == given["_id"]:
+        return None
+    return database["articles"].find_one({"_id": text["article"]}, _ANSWER, session=session)
+
+
+def _led_to(database: Collections, session: Session, key: bytes) -> Document | None:
+    alias = database["aliases"].find_one({"_id": key}, session=session)
+    return alias and database["articles"].find_one({"_id": alias["article"]}, _ANSWER, session=session)
+
+
+def _update(database: Collections, session: Session, given: Document, own: Document) -> None:
+    key, version = own["_id"], given["version"]
+    database["versions"].insert_one(own | {"_id": version_key(key, own["version"])}, session=session)
+    if version > MAX_VERSIONS + 1:  # keep version 1 and the latest versions: some pages change often
+        oldest = {"$gt": version_key(key, 1), "$lte": version_key(key, version - MAX_VERSIONS)}
+        database["versions"].delete_many({"_id": oldest}, session=session)
+    given |= {name: own[name] for name in KEPT}
+    if own["discovered_at"] is not None:  # keep the time of the first discovery
+        given["discovered_at"] = own["discovered_at"]
+        # The microseconds of "discovered_at" are taken from the stored article, like the time itself.
+        finer = {name: more for name, more in given.pop("finer", {}).items() if name != "discovered_at"}
+        if "discovered_at" in own.get("finer", {}):
+            finer["discovered_at"] = own["finer"]["discovered_at"]
+        if finer:
+            given["finer"] = finer
+    database["articles"].replace_one({"_id": key}, given, session=session)
+
+
+def _readdress(
+    database: Collections, old: str, content_hash: str, new: str, session: Session, *, fetched: str | None
+) -> bool:
+    """Change the URL of an article. Its ``_id`` depends on the URL, so it is deleted and inserted again."""
+    before, after = fingerprint(old), fingerprint(new)
+    articles, aliases = database["articles"], database["aliases"]
+    own = articles.find_one({"_id": before, "content_hash": content_hash}, session=session)
+    if own is None:
+        return False
+    if after != before and articles.find_one({"_id": after}, {"_id": 1}, session=session) is not None:
+        return False
+    articles.delete_one({"_id": before}, session=session)
+    # The change number is cleared, so that the article under its new URL counts as a change.
+    moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None, "url": fetched or own["url"]}
+    articles.insert_one(moved, session=session)
+    if after != before:
+        changes.note_removed(database, [before], session)
+    texts = _move_versions(database, session, own, after, new)
+    database["texts"].update_many(
+        {"_id": {"$in": texts}, "article": before}, {"$set": {"article": after}}, session=session
+    )
+    # The new URL now has an article, so it cannot be an alias. The old URL is free for another article.
+    aliases.delete_many({"_id": {"$in": [before, after]}}, session=session)
+    aliases.update_many({"article": before}, {"$set": {"article": after}}, session=session)
+    articles.update_many({"duplicate_of": strings(old)}, {"$set": {"duplicate_of": new}}, session=session)
+    # "$[one]" are the elements of the list that are equal to the old URL.
+    of_old, to_new = {"derived_from": strings(old)}, {"$set": {"derived_from.$[one]": new}}
+    articles.update_many(of_old, to_new, array_filters=[{"one": old}], session=session)
+    if after != before:
+        _move_story(database, session, story_id(old), story_id(new))
+    return True
+
+
+def _move_versions(
+    database: Collections, session: Session, own: Document, after: bytes, url: str
+) -> list[str]:
+    """Move the earlier versions to the new key. Return the keys of all texts that the article has or had."""
+    asked = all_versions(own["_id"])
+    kept = list(database["versions"].find(asked, session=session))
+    if kept:
+        database["versions"].delete_many(asked, session=session)
+        # The key of a version is the key of its article and the number of the version.
+        moved = [one | {"_id": after + one["_id"][KEY:], "canonical_url": url} for one in kept]
+        database["versions"].insert_many(moved, session=session)
+    return texts_had(database, session, own, kept)
+
+
+def texts_had(database: Collections, session: Session, own: Document, kept: list[Document]) -> list[str]:
+    """Return the keys of all texts that an article has or had.
+
+    ``own`` is the article. ``kept`` has its earlier versions that are still stored.
+    """
+    texts = [text_key(own["source"], one["content_hash"]) for one in (own, *kept)]
+    if len(kept) < own["version"] - 1:  # only ``texts`` still has the keys of deleted versions
+        asked = {"_id": texts_of_site(own["source"]), "article": own["_id"]}
+        texts += [str(text["_id"]) for text in database["texts"].find(asked, {"_id": 1}, session=session)]
+    return texts
+
+
+def _move_story(database: Collections, session: Session, old: str, new: str) -> None:
+    """Rename the story whose id was made from the old URL.
+
+    Another article may get the old URL later, and would begin a story with the same id.
+    """
+    joined = database["joined"]
+    redirect = joined.find_one({"_id": new}, session=session)
+    target = readdressed_story(old, new, redirect["into"] if redirect else None)
+    joined.delete_many({"_id": {"$in": [old, target]}}, session=session)
+    joined.update_many({"into": old}, {"$set": {"into": target}}, session=session)
+    database["articles"].update_many({"story": strings(old)}, {"$set": {"story": target}}, session=session)
+
+
+def _outgrown(articles: list[bytes]) -> list[Document]:
+    """Return a pipeline that counts, for each article, the aliases that have become articles themselves.
+
+    Storing an article does not delete its old alias, because that would take one more round trip for each new
+    article.
+    """
+    itself = {"from": "articles", "localField": "_id", "foreignField": "_id", "as": "own"}
+    return [
+        {"$match": {"article": {"$in": articles}}},
+        {"$lookup": {**itself, "pipeline": [{"$project": {"_id": 1}}]}},
+        {"$match": {"own": {"$ne": []}}},
+        {"$group": {"_id": "$article", "gone": {"$sum": 1}}},
+    ]

@@ -1,0 +1,324 @@
+"""Stores sources with their polls, counters of sites, and hourly counters of sites."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from pymongo import DeleteMany, ReplaceOne, UpdateOne
+
+from newsbot.apps.mongodb.client import Collections, Document
+from newsbot.apps.mongodb.connection import Repository, write_in_turns
+from newsbot.apps.mongodb.documents import harmless
+from newsbot.items import Kind, batched
+from newsbot.pages.text.words import clean
+from newsbot.storage.sources import (
+    ALL,
+    COUNTED,
+    HOUR,
+    KEEP_DAYS,
+    KEEP_HOURS,
+    MAX_POLLS,
+    Activity,
+    Arrival,
+    Hour,
+    Poll,
+    SiteRecord,
+    Sites,
+    SourceRecord,
+    Sources,
+    counted,
+    packed_poll,
+    unpacked_polls,
+)
+
+_ESCAPES = (("%", "%25"), (".", "%2E"), ("$", "%24"), ("\0", "%00"))
+"""Characters that have a meaning in MongoDB's field names, and the texts that replace them. All these texts
+begin with ``%``, so ``%`` is replaced first and restored last."""
+_BATCH = 500
+_DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
+
+
+class MongoSources(Repository, Sources):
+    """:class:`newsbot.storage.sources.Sources` in MongoDB."""
+
+    def save(self, records: Iterable[SourceRecord]) -> None:
+        operations = []
+        for record in records:
+            document = harmless(asdict(record))
+            operations.append(ReplaceOne({"_id": document.pop("url")}, document, upsert=True))
+        if operations:
+            with self.server.readable() as database:
+                write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
+
+    def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
+        query = {} if site is None else {"source": clean(site)}
+        batches = self.server.batches("sources", query, _BATCH)
+        return self.server.streamed([_record(one) for one in some] for some in batches)
+
+    def get(self, url: str) -> SourceRecord | None:
+        return next(iter(self._read({"_id": clean(url)})), None)
+
+    def best(self, site: str, kind: Kind, limit: int) -> list[SourceRecord]:
+        query = {"source": clean(site), "kind": str(kind)}
+        return self._read(query, sort=[("failures", 1)], limit=limit)
+
+    def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
+        with self.server.readable() as database:
+            sources, fit = database["sources"], {"failures": {"$lt": failures}}
+            # $sample may return a document twice. If it shall return most documents, it reads all of them.
+            if sources.estimated_document_count() <= limit:
+                found = list(sources.find(fit).limit(limit))
+            else:
+                found = list(sources.aggregate([{"$sample": {"size": limit}}, {"$match": fit}]))
+        return list({one["_id"]: _record(one) for one in found}.values())
+
+    def troubled(self, failures: int) -> list[SourceRecord]:
+        with self.server.readable() as database:
+            silent = _sites(database, {"silent": True})
+            failing = _sites(database, {"failures": {"$gte": failures}})
+            for some in batched(sorted(failing), _BATCH):
+                works = {"source": {"$in": some}, "failures": {"$lt": failures}, "last_poll": {"$ne": None}}
+                failing -= _sites(database, works)
+        found = [
+            one
+            for some in batched(sorted(silent | failing), _BATCH)
+            for one in self._read({"source": {"$in": some}})
+        ]
+        return sorted(found, key=lambda one: one.url)
+
+    def count(
+        self,
+        *,
+        failures: int | None = None,
+        due: float | None = None,
+        sites: Collection[str] | None = None,
+    ) -> int:
+        query = _query(failures, due, sites)
+        with self.server.readable() as database:
+            sources = database["sources"]
+            return sources.count_documents(query) if query else sources.estimated_document_count()
+
+    def first_due(
+        self, *, failures: int | None = None, sites: Collection[str] | None = None
+    ) -> SourceRecord | None:
+        query = _query(failures, math.inf, sites)
+        # The index has this order. A further sort key would make the server read all sources.
+        return next(iter(self._read(query, sort=[("next_due", 1)], limit=1)), None)
+
+    def failing(self, limit: int, after: str | None = None) -> list[SourceRecord]:
+        query: Document = {"failures": {"$gt": 0}}
+        if after is None:
+            return self._read(query, sort=[("failures", -1)], limit=limit)
+        return self._read({**query, "source": {"$gt": after}}, sort=[("source", 1)], limit=limit)
+
+    def _read(self, query: Document, **options: Any) -> list[SourceRecord]:
+        with self.server.readable() as database:
+            return [_record(one) for one in database["sources"].find(query, **options)]
+
+    def log_poll(self, url: str, poll: Poll) -> None:
+        day, text = packed_poll(poll)
+        key = clean(url)
+        own, added = {"_id": poll_key(key, day)}, {"$addToSet": {"polls": text}}
+        with self.server.readable() as database:
+            polls = database["polls"]
+            # $addToSet makes a repeated write harmless. Usually, the document of the day exists, and this is
+            # the only command.
+            if polls.update_one(own, added).matched_count:
+                return
+            # The first poll of a day creates its document and deletes the days that are too old.
+            polls.update_one(own, {"$set": {"url": key, "day": day}, **added}, upsert=True)
+            polls.delete_many({"url": key, "day": {"$lte": day - KEEP_DAYS}})
+
+    def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
+        asked = {} if url is None else {"url": clean(url)}
+        with self.server.readable() as database:
+            for document in database["polls"].find(asked).sort([("url", 1), ("day", 1)]):
+                for poll in unpacked_polls(document["day"], "".join(document["polls"][:MAX_POLLS])):
+                    yield document["url"], poll
+
+
+def _record(document: Document) -> SourceRecord:
+    url, kind = document["_id"], Kind(document["kind"])
+    return SourceRecord(
+        url=url, **{**{name: document[name] for name in document if name != "_id"}, "kind": kind}
+    )
+
+
+def _query(failures: int | None, due: float | None, sites: Collection[str] | None) -> Document:
+    """Return the conditions of :meth:`MongoSources.count` as a query."""
+    given: Document = {
+        "failures": None if failures is None else {"$lt": failures},
+        "next_due": None if due is None else {"$lte": due},
+        "source": None if sites is None else {"$in": [clean(site) for site in sites]},
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _sites(database: Collections, query: Document) -> set[str]:
+    """Return the sites of the matching sources. The server reads only an index if there is one."""
+    steps: list[Document] = [{"$match": query}, {"$group": {"_id": "$source"}}]
+    return {row["_id"] for row in database["sources"].aggregate(steps)}
+
+
+class MongoSites(Repository, Sites):
+    """:class:`newsbot.storage.sources.Sites` in MongoDB."""
+
+    def add(self, records: Sequence[SiteRecord]) -> None:
+        operations = [operation for record in records for operation in _adding(record)]
+        if operations:
+            with self.server.readable() as database:
+                sites = database["sites"]
+                self.server.transact(lambda session: sites.bulk_write(operations, session=session))
+
+    def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
+        query = {} if names is None else {"_id": {"$in": [*map(clean, names)]}}
+        return self._read(query, {"_id": 1})
+
+    def latest(self, limit: int) -> dict[str, SiteRecord]:
+        return self._read({}, {"last_error_at": -1}, limit)
+
+    def names(self, after: str, limit: int) -> list[str]:
+        with self.server.readable() as database:
+            sites, sources = (
+                [one[key] for one in found.find({key: {"$gt": after}}, {key: 1}).sort(key).limit(limit)]
+                for found, key in ((database["sites"], "_id"), (database["sources"], "source"))
+            )
+        # If a list is full, further names may precede the last ones of the other list.
+        known = min(some[-1] if len(some) == limit else chr(0x10FFFF) for some in (sites, sources))
+        return sorted(name for name in {*sites, *sources} if name <= known)[:limit]
+
+    def count(self, others: Collection[str] = ()) -> int:
+        with self.server.readable() as database:
+            known = database["sites"].count_documents({"_id": {"$in": [*map(clean, others)]}})
+            return database["sites"].estimated_document_count() + len(others) - known
+
+    def _read(self, query: Document, order: Document, limit: int = 0) -> dict[str, SiteRecord]:
+        with self.server.readable() as database:
+            found = list(database["sites"].find(query).sort(order).limit(limit))
+        return {
+            document["_id"]: SiteRecord(
+                source=document["_id"],
+                counters={_plain(name): value for name, value in document.get("counters", {}).items()},
+                last_article=document.get("last_article"),
+                last_error=document.get("last_error"),
+                last_error_at=document.get("last_error_at"),
+            )
+            for document in found
+        }
+
+
+class MongoActivity(Repository, Activity):
+    """:class:`newsbot.storage.sources.Activity` in MongoDB."""
+
+    def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
+        """Add counters of sites. If the server fails, it may have added the counters of only some sites."""
+        hour = int(at // HOUR)
+        added: list[UpdateOne] = []
+        old: list[DeleteMany] = []
+        for source, counters in counted(sites).items():
+            name = clean(source)
+            change = {"$setOnInsert": {"source": name, "hour": hour}, "$inc": counters}
+            added.append(UpdateOne({"_id": f"{name} {hour}"}, change, upsert=True))
+            old.append(DeleteMany({"source": name, "hour": {"$lte": hour - KEEP_HOURS}}))
+        if added:
+            with self.server.readable() as database:
+                # The driver sends consecutive operations of one kind as one command.
+                database["site_hours"].bulk_write([*added, *old], ordered=True)
+
+    def hours(self, since: float, site: str = ALL) -> list[Hour]:
+        query = {"source": clean(site), "hour": {"$gte": int(since // HOUR)}}
+        with self.server.showing() as database:
+            return [
+                Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})
+                for one in database["site_hours"].find(query).sort("hour", 1)
+            ]
+
+    def trends(self, since: float) -> dict[str, dict[int, int]]:
+        # the source "" stands for all sites together
+        wanted = {"hour": {"$gte": int(since // HOUR)}, "source": {"$gt": ""}, "articles": {"$gt": 0}}
+        key = {"source": "$source", "day": _DAY}
+        steps: list[Document] = [
+            {"$match": wanted},
+            {"$group": {"_id": key, "articles": {"$sum": "$articles"}}},
+        ]
+        found: dict[str, dict[int, int]] = {}
+        with self.server.showing() as database:
+            for row in database["site_hours"].aggregate(steps):
+                found.setdefault(row["_id"]["source"], {})[int(row["_id"]["day"])] = int(row["articles"])
+        return found
+
+    def watched_since(self) -> dict[str, float]:
+        steps: list[Document] = [  # for this query, the server reads only the index
+            {"$match": {"source": {"$gt": ""}}},
+            {"$sort": {"source": 1, "hour": 1}},
+            {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
+        ]
+        with self.server.showing() as database:
+            return {row["_id"]: float(row["first"] * HOUR) for row in database["site_hours"].aggregate(steps)}
+
+    def arrivals(self, limit: int) -> list[Arrival]:
+        if limit <= 0:
+            return []
+        # Only articles with version 1 are read, because later versions have the time of a later fetch.
+        wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
+        with self.server.showing() as database:
+            found = database["articles"].find({"version": 1}, wanted).sort({"fetched": -1, "_id": -1})
+            return [
+                Arrival(
+                    one["source"],
+                    one["published_at"],
+                    one["published_precision"] in ("second", "minute"),
+                    one["fetched_at"],
+                )
+                for one in found.limit(limit)
+            ]
+
+
+def poll_key(url: str, day: int) -> bytes:
+    """Return the ``_id`` of a source's polls on one day."""
+    return blake2b(f"{day} {url}".encode(), digest_size=16).digest()
+
+
+def site_document(record: SiteRecord) -> Document:
+    """Return the whole document of a site's record. Fields without a value are left out."""
+    document: Document = harmless(asdict(record))
+    document["_id"] = document.pop("source")
+    document["counters"] = {_escaped(name): value for name, value in record.counters.items()}
+    return {name: value for name, value in document.items() if value is not None}
+
+
+def _adding(record: SiteRecord) -> list[UpdateOne]:
+    """Return the operations that add a record to its site."""
+    key = {"_id": clean(record.source)}
+    first: Document = {}
+    if record.counters:
+        first["$inc"] = {f"counters.{_escaped(name)}": value for name, value in record.counters.items()}
+    if record.last_article is not None:
+        first["$max"] = {"last_article": record.last_article}
+    # The last error needs a second operation with a condition. The first operation creates the document.
+    operations = [UpdateOne(key, first or {"$setOnInsert": {"counters": {}}}, upsert=True)]
+    at = record.last_error_at
+    given = {"last_error": harmless(record.last_error), "last_error_at": at}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if changes:
+        # The condition is that the stored error is not later, because workers write errors in any order.
+        earlier = [{"last_error_at": None}, {"last_error_at": {"$lte": at or 0.0}}]
+        operations.append(UpdateOne(key | {"$or": earlier}, {"$set": changes}))
+    return operations
+
+
+def _escaped(name: str) -> str:
+    for sign, written in _ESCAPES:
+        name = name.replace(sign, written)
+    return clean(name)
+
+
+def _plain(name: str) -> str:
+    for sign, written in reversed(_ESCAPES):
+        name = name.replace(written, sign)
+    return name

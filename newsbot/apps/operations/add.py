@@ -1,0 +1,231 @@
+"""``scrapy add``: queues URLs by hand, including known URLs, even while a crawl is running.
+
+URLs that were added by hand are fetched before all URLs that the crawl found.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from newsbot.apps.operations.families import open_family, settle
+from newsbot.apps.operations.sources import chosen_site
+from newsbot.backends import open_frontier, open_rules, open_storage, queued, stored
+from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import columns, counted
+from newsbot.crawl.entries import entry_for, page_for
+from newsbot.crawl.source_state import make_due
+from newsbot.errors import ArgumentError
+from newsbot.frontier.base import Added, Entry, Frontier
+from newsbot.items import Kind, Link, Where, batched
+from newsbot.pages.rules import RuleSet
+from newsbot.pages.rules.rule import Rule, classify
+from newsbot.ranking.judging import Judgement
+from newsbot.sites.pauses_and_removals import RemovalNotes
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import Notes
+from newsbot.urls import canonicalize, meant
+
+PRIORITY = 100.0
+"""Priority of a URL that was added by hand.
+
+It is higher than the priority of any entry that the crawl found.
+"""
+BATCH = 1000
+LOOKED_AT = 1000
+"""Maximum number of pages of a site that are read to find out whether one of its hosts is known."""
+
+
+def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule: Rule | None = None) -> Entry:
+    """Return the queue entry of a URL that was added by hand.
+
+    If ``kind`` is None, the patterns of the rule decide the kind. If no pattern matches, the kind is article.
+    Pass the ``rule`` of the site if the URL can be on a host that the rule does not cover, for example the
+    URL of a feed. ``now`` is in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s)
+    URL.
+    """
+    rule = rule or rules.for_url(url)
+    match = classify(rule, canonicalize(url, rule.drop_query))
+    judgement = Judgement(
+        kind=kind or match.kind or Kind.ARTICLE, priority=PRIORITY, accepted=True, reason="added by hand"
+    )
+    link = Link(url=url, where=Where.ARGUMENT, kind=judgement.kind)
+    return entry_for(link, rule, judgement, depth=0, referrer=None, now=now, force=True)
+
+
+def queue_by_hand(
+    entries: Sequence[Entry], rules: RuleSet, storage: Storage, frontier: Frontier
+) -> list[Added]:
+    """Record the pages in the storage, then queue them. Return one result for each entry, in order.
+
+    The pages are recorded first. So even after a crash, every queued entry has a page record. Raises
+    :class:`ArgumentError` if one of the URLs was removed and is blocked. In this case nothing is queued.
+    """
+    _must_be_allowed(entries, storage.notes)
+    now = time.time()
+    for entry in {entry.host: entry for entry in entries}.values():
+        rule = rules.for_url(entry.url)
+        # The delay of a known host is not replaced, because the crawl may have increased it.
+        if not _host_is_known(storage, rule.domain, entry.host):
+            frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
+    verdicts: list[Added] = []
+    for batch in batched(entries, BATCH):
+        storage.pages.discover([page_for(entry, now) for entry in batch])
+        verdicts += frontier.add(batch, force=True)
+    return verdicts
+
+
+def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
+    return any(page.host == host for page in islice(storage.pages.iter(site=domain), LOOKED_AT))
+
+
+def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:
+    """Raise :class:`ArgumentError` if one of the URLs was removed and is blocked."""
+    tombstones = RemovalNotes(time.time)
+    tombstones.read(notes)
+    for entry in entries:
+        if tombstones.covers(entry.fingerprint, entry.host):
+            raise ArgumentError(
+                f"{entry.url}: was removed and is blocked; to unblock it, run: {PROGRAM} remove URL --allow"
+            )
+
+
+MAX_FILE = 50 * 2**20
+"""Maximum size in bytes of a file with URLs."""
+MAX_PROBLEMS = 20
+"""Maximum number of wrong URLs that are listed."""
+WHEN_FETCHED = f"a running crawl fetches due URLs; if no crawl is running, start one: {PROGRAM} crawl news"
+
+VERDICTS = {
+    Added.NEW: "added",
+    Added.SOONER: "known; fetched again now",
+    Added.KNOWN: "already queued",
+}
+
+
+def add(call: Call) -> None:
+    """Queue URLs. If one of them is wrong, nothing is queued and all problems are reported."""
+    rules = open_rules(call.settings)
+    if call.options.family:
+        if call.options.url or call.options.file or call.options.due:
+            raise ArgumentError("give either --family SITE FAMILY, --due SITE or URLs")
+        _fetch_family(call, rules)
+        return
+    if call.options.due:
+        _make_due(call, rules)
+        return
+    urls = list(_named_urls(call.options.url, call.options.file))
+    if not urls:
+        raise ArgumentError("give at least one URL, --file FILE with one URL per line, or --due SITE")
+    entries = _entries(urls, rules, call.options.kind, time.time())
+    with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
+        verdicts = queue_by_hand(list(entries.values()), rules, storage, frontier)
+        waiting = [
+            frontier.entry(key) if verdict is Added.KNOWN else None
+            for key, verdict in zip(entries, verdicts, strict=True)
+        ]
+    rows = [
+        (entry.url, (known or entry).kind.value, verdict)  # a queued URL keeps its kind
+        for entry, known, verdict in zip(entries.values(), waiting, verdicts, strict=True)
+    ]
+    call.listing(
+        [{"url": url, "kind": kind, "verdict": verdict.value} for url, kind, verdict in rows],
+        columns("kind | verdict | url *"),
+        ((kind, VERDICTS[verdict], url) for url, kind, verdict in rows),
+    )
+    if not call.json:
+        call.note(f"{counted(len(rows), 'URL')} queued; {WHEN_FETCHED}")
+
+
+def _fetch_family(call: Call, rules: RuleSet) -> None:
+    """Open a family and queue its waiting links."""
+    site, name = call.options.family
+    with closing(open_storage(call.settings)) as storage, closing(open_frontier(call.settings)) as frontier:
+        domain = chosen_site(site, storage, rules)
+        rule = rules.get(domain)
+        entries = open_family(storage, domain, name, rule.drop_query if rule is not None else ())
+        queue_by_hand(entries, rules, storage, frontier)
+        settle(storage, domain, name, entries)
+    if call.json:
+        call.document({"site": domain, "family": name, "queued": len(entries)})
+        return
+    call.text(
+        f"{domain}: {counted(len(entries), 'link')} of {name} queued; such links are followed from now on"
+    )
+    call.note(WHEN_FETCHED)
+
+
+def _make_due(call: Call, rules: RuleSet) -> None:
+    """Queue the sources of the sites that ``--due`` names for an immediate poll."""
+    if call.options.url or call.options.file:
+        raise ArgumentError("give either --due SITE or URLs, not both")
+    with stored(call.settings) as storage, queued(call.settings) as frontier:
+        domains = dict.fromkeys(chosen_site(site, storage, rules) for site in call.options.due)
+        numbers = {one: make_due(storage, frontier, rules, [one], time.time()) for one in domains}
+    if call.json:
+        call.document([{"site": domain, "due": number} for domain, number in numbers.items()])
+        return
+    for domain, number in numbers.items():
+        if number:
+            call.text(f"{domain}: {counted(number, 'source')} due now")
+        else:
+            call.text(
+                f"{domain}: no source is known; to find some, run {PROGRAM} crawl news -a sites={domain}"
+            )
+    if any(numbers.values()):
+        call.note(WHEN_FETCHED)
+
+
+def _named_urls(urls: Iterable[str], file: Path | None) -> Iterator[tuple[str, str]]:
+    """Yield each URL with a prefix for messages about the URL.
+
+    The prefix names the file and the line. For URLs on the command line it is empty.
+    """
+    for url in urls:
+        yield url.strip(), ""
+    if file is None:
+        return
+    for number, line in enumerate(_read(file).splitlines(), start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield line.strip(), f"{file}:{number}: "
+
+
+def _read(file: Path) -> str:
+    try:
+        if str(file) == "-":
+            return sys.stdin.read(MAX_FILE)
+        if file.stat().st_size > MAX_FILE:
+            raise ArgumentError(f"{file}: is larger than {MAX_FILE >> 20} MB; split it")
+        return file.expanduser().read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ArgumentError(f"{file}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"{file}: is not UTF-8 text; convert it to UTF-8") from error
+
+
+def _entries(
+    urls: Sequence[tuple[str, str]], rules: RuleSet, kind: str | None, now: float
+) -> dict[bytes, Entry]:
+    """Return the queue entries of the URLs, by fingerprint.
+
+    ``urls`` contains pairs of a URL and a message prefix, as :func:`_named_urls` yields them. Raises
+    :class:`ArgumentError` with all problems, one per line.
+    """
+    entries: dict[bytes, Entry] = {}
+    problems: list[str] = []
+    for url, place in urls:
+        try:
+            entry = entry_by_hand(url, rules, Kind(kind) if kind else None, now)
+        except ValueError as error:
+            problems.append(f"{place}{error}{meant(url)}")
+        else:
+            entries.setdefault(entry.fingerprint, entry)
+    if problems:
+        more = [f"and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
+        raise ArgumentError("\n".join([*problems[:MAX_PROBLEMS], *more]))
+    return entries

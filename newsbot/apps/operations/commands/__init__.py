@@ -1,0 +1,1 @@
+"""Declares the commands of the app, a module for each."""

@@ -1,0 +1,274 @@
+"""``scrapy remove``: finds and deletes all data of a URL or a domain, and blocks it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain
+
+from newsbot.backends import open_index, open_rules, queued, stored
+from newsbot.cli.command import Call
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import columns
+from newsbot.clock import iso, system_clock, utc
+from newsbot.config.apps import Owner, known_apps, load
+from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
+from newsbot.crawl.source_state import HUB
+from newsbot.dedup.index import NearIndex
+from newsbot.errors import ArgumentError, UserError
+from newsbot.items import ArticleFilter, batched
+from newsbot.pages.rules import RuleSet
+from newsbot.ranking.session_keys import SESSION_NOTE
+from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
+from newsbot.sites.families import NOTE_KIND as FAMILIES
+from newsbot.sites.health import FULL_QUEUE
+from newsbot.sites.health import NOTE_KIND as HEALTH
+from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
+from newsbot.sites.pushed_texts import NOTE_KIND as PUSHED
+from newsbot.sites.rendering import NOTE_KIND as RENDERING
+from newsbot.sites.rights import NOTE_KIND as FILES
+from newsbot.sites.shared_lines import NOTE_KIND as LINES
+from newsbot.storage.base import REMOVED_AT_ONCE, Storage
+from newsbot.storage.sources import site_names
+from newsbot.urls import canonicalize, fingerprint, host_key
+
+
+@dataclass(slots=True)
+class Found:
+    """The data of a URL or a domain."""
+
+    what: str
+    domain: str | None
+    """The domain that is removed; None if a single URL is removed."""
+    articles: list[str] = field(default_factory=list)
+    """Canonical URLs of the articles."""
+    versions: int = 0
+    addresses: list[str] = field(default_factory=list)
+    """URLs of the pages, including other URLs of the articles."""
+    pages: list[bytes] = field(default_factory=list)
+    """Keys of the pages that have a record."""
+    sources: list[str] = field(default_factory=list)
+    sites: list[str] = field(default_factory=list)
+    """Sites whose data are deleted completely."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return the number of items by kind, under the names shown to people."""
+        return {
+            "articles": len(self.articles),
+            "versions": self.versions,
+            "pages": len(self.pages),
+            "sources": len(self.sources),
+        }
+
+
+def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:
+    """Return the data of one URL: its page, and its article with all other URLs of that article.
+
+    Raises ``ValueError`` if ``url`` is not an absolute http(s) URL.
+    """
+    # The page may be stored with or without the query parameters that the rule drops, because the rule may
+    # have changed after the page was stored.
+    names = {canonicalize(url), canonicalize(url, rules.for_url(url).drop_query)}
+    found = Found(what=url, domain=None)
+    for article in {one.canonical_url: one for name in names if (one := storage.articles.get(name))}.values():
+        found.articles.append(article.canonical_url)
+        found.versions += len(storage.articles.versions(article.canonical_url)) - 1
+        names |= {article.canonical_url, canonicalize(article.url)}
+        names.update(storage.removal.addresses([article.canonical_url]))
+    found.addresses = sorted(names)
+    found.pages = list(storage.pages.get([fingerprint(name) for name in found.addresses]))
+    found.sources = [record.url for record in storage.sources.iter() if _canonical(record.url) in names]
+    return found
+
+
+def find_domain(domain: str, storage: Storage) -> Found:
+    """Return the data of a domain and its subdomains.
+
+    If there is a site with this domain, all its pages are included, even pages on other hosts. A site can
+    have such pages because its feed lists them.
+    """
+    found = Found(what=domain, domain=domain)
+    only = frozenset((domain,))
+
+    def belongs(url: str, source: str) -> bool:
+        return source == domain or within(host_key(url), only)
+
+    # Two groups of sites are searched: sites of the domain and its subdomains, and sites of its parent
+    # domains. A site of a parent domain may have pages on this domain.
+    sites = chain([domain], site_names(storage.sites))
+    related = {site for site in sites if within(site, only) or within(domain, frozenset((site,)))}
+    found.sites = sorted(site for site in related if within(site, only))
+    for site in sorted(related):
+        for article in storage.articles.iter(ArticleFilter(source=site)):
+            if belongs(article.canonical_url, site):
+                found.articles.append(article.canonical_url)
+                found.versions += article.version - 1
+        found.pages += [page.fingerprint for page in storage.pages.iter(site=site) if belongs(page.url, site)]
+        found.sources += [record.url for record in storage.sources.all(site) if belongs(record.url, site)]
+    return found
+
+
+def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = "") -> None:
+    """Block the URLs or the domain, then delete their data. It is safe to call this again after an error.
+
+    The note of the removal is written first, so that a running crawl does not collect the data again.
+    ``reason`` is stored in the note. Raises subclasses of :class:`newsbot.errors.DataError`.
+    """
+    at = system_clock()
+    keep_out(storage.notes, urls=found.addresses, domain=found.domain, at=at, reason=reason)
+    taker = storage.removal
+    for some in batched(found.articles, REMOVED_AT_ONCE):
+        # The texts are deleted from the index before the articles are deleted. If an error occurs between the
+        # two steps, the articles still exist. A repeated call then finds their texts in the index.
+        forget_texts(index, some, at)
+        taker.articles(some)
+    # URLs without a page record are included: search results and checks can exist without one.
+    for keys in batched(dict.fromkeys([*found.pages, *map(fingerprint, found.addresses)]), REMOVED_AT_ONCE):
+        taker.pages(keys)
+        storage.waiting.forget(keys)
+    for urls in batched(found.sources, REMOVED_AT_ONCE):
+        taker.sources(urls)
+    for site in found.sites:
+        taker.site(site)
+    _forget_notes(found, storage)
+    for app in known_apps().values():
+        for place in app.removal:
+            load(place)(found, storage)
+
+
+OWNERS: Mapping[str, Owner] = {
+    LESSONS: Owner.SITE_IN_KIND,
+    LINES: Owner.SITE_IN_KIND,
+    GUESSES: Owner.SITE_IN_KIND,
+    HEALTH: Owner.SITE,
+    FAMILIES: Owner.SITE,
+    RENDERING: Owner.SITE,
+    FULL_QUEUE: Owner.SITE,
+    SESSION_NOTE: Owner.SITE,
+    FILES: Owner.HOST_IN_KIND,
+    HUB: Owner.PAGE,
+    PUSHED: Owner.PAGE,
+}
+"""The owners of the notes that the core writes about sites, hosts and pages. Apps name the others."""
+
+
+def _forget_notes(found: Found, storage: Storage) -> None:
+    """Delete the notes and the waiting links whose owner is removed."""
+    notes = storage.notes
+    names = {_canonical(url) for url in (*found.addresses, *found.sources)}
+    only = frozenset([] if found.domain is None else [found.domain])
+    hosts = {host_key(url) for url in (*found.articles, *found.sources) if within(host_key(url), only)}
+    for site in found.sites:
+        storage.waiting.forget_site(site)
+    for kind, owner in _owners().items():
+        if owner is Owner.PAGE:
+            for url in notes.all(kind):
+                if _canonical(url) in names or within(host_key(url), only):
+                    notes.forget(kind, url)
+        elif owner is Owner.SITE:
+            for site in found.sites:
+                notes.forget(kind, site)
+        else:
+            for name in found.sites if owner is Owner.SITE_IN_KIND else {*only, *hosts}:
+                for key in notes.all(kind + name):
+                    notes.forget(kind + name, key)
+
+
+def _owners() -> Mapping[str, Owner]:
+    owners = dict(OWNERS)
+    for app in known_apps().values():
+        owners |= app.notes
+    return owners
+
+
+def wait_for_crawls(seconds: float) -> None:
+    """Sleep for ``seconds``, so that all running crawls read the notes of removals again."""
+    time.sleep(seconds)
+
+
+def _canonical(url: str) -> str:
+    try:
+        return canonicalize(url)
+    except ValueError:
+        return url
+
+
+def take_out(call: Call) -> None:
+    """Show how many items are stored for a URL or a domain, or delete these items (``--yes``).
+
+    ``--list`` shows the blocked URLs and domains. ``--allow`` unblocks the URLs and domains that the user
+    names.
+    """
+    options = call.options
+    if options.list:
+        _list(call)
+        return
+    if not options.what:
+        raise ArgumentError("give a URL, a domain, or --list")
+    with stored(call.settings) as storage:
+        if options.allow:
+            _allow(call, storage)
+            return
+        rules = open_rules(call.settings)
+        found = [_find(what, rules, storage) for what in options.what]
+        if options.yes:
+            _remove(call, storage, found, rules)
+    if call.json:
+        call.document([{"what": one.what, **one.counts, "removed": options.yes} for one in found])
+        return
+    titles = columns("what * | articles > | versions > | pages > | sources >")
+    call.table(titles, ((one.what, *one.counts.values()) for one in found))
+    call.note(
+        "removed and blocked; WARC files and exports are unchanged"
+        if options.yes
+        else "no data were removed; add --yes to delete them and to block the URL or domain"
+    )
+
+
+def _find(what: str, rules: RuleSet, storage: Storage) -> Found:
+    try:
+        if "://" in what:
+            return find_url(what, rules, storage)
+        if "/" in what or "." not in what:
+            raise ArgumentError(f"{what}: is neither a URL (https://...) nor a domain such as example.org")
+        return find_domain(host_key(f"http://{what}/"), storage)
+    except ValueError as error:
+        raise ArgumentError(f"{what}: {error}") from error
+
+
+def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) -> None:
+    with closing(open_index(call.settings)) as index, queued(call.settings) as frontier:
+        for one in found:
+            remove(one, storage, index, reason=call.options.reason)
+        if not frontier.owners():
+            return
+        # Pages that a crawl was fetching when the note was written may still be stored.
+        call.note(
+            f"a crawl is running; the data that it stores in the next {REFRESH:.0f} s will be deleted too"
+        )
+        # The two additional seconds are for pages that are in the pipelines when a crawl reads the notes.
+        wait_for_crawls(REFRESH + 2)
+        for one in found:
+            remove(_find(one.what, rules, storage), storage, index, reason=call.options.reason)
+
+
+def _allow(call: Call, storage: Storage) -> None:
+    unknown = [what for what in call.options.what if not allow_again(storage.notes, what)]
+    if unknown:
+        raise UserError(f"{unknown[0]}: is not blocked; {PROGRAM} remove --list shows what is blocked")
+    call.note("unblocked; newsbot can collect it again")
+
+
+def _list(call: Call) -> None:
+    with stored(call.settings) as storage:
+        kept = buried(storage.notes)
+    rows = [(iso(utc(note["at"])), what, note.get("reason", "")) for what, note in kept]
+    call.listing(
+        [{"at": at, "what": what, "reason": reason} for at, what, reason in rows],
+        columns("since | what * | reason *"),
+        rows,
+        empty="no URL or domain is blocked",
+    )
