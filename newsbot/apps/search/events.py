@@ -28,18 +28,14 @@ import re
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from itertools import accumulate, chain, islice, pairwise
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise, product
 from math import fsum, hypot, log
 from typing import Any
 from zlib import crc32
 
-import numpy as np
-from numpy.typing import NDArray
-
-from newsbot.connections.sqlite import MAX_KEYS
-from newsbot.items import Article, batched
+from newsbot.items import Article
 from newsbot.pages.text.names import MONTHS
 from newsbot.pages.text.stems import stem, stemming
 from newsbot.pages.text.words import tokens
@@ -56,7 +52,8 @@ INDEXED = 10
 """Number of stems of an event that are in the inverted index, and of an article that are looked up in it: the
 stems with the highest weights."""
 MOST_POSTED = 300
-"""Maximum number of events that are compared for one stem. The newest events are compared."""
+"""Maximum number of events that are read for one stem from one part of the inverted index. The newest events
+are read."""
 COMPARED = 8
 """Maximum number of events whose vectors are read and compared with an article."""
 NEAR = 0.28
@@ -65,9 +62,9 @@ NAMES = 0.05
 """The lowest share of the cosine that must come from names, if the article has names."""
 WINDOW = 48 * 3600
 """Maximum time in seconds between the first article of an event and its other articles."""
-_SPAN = WINDOW
-"""Length in seconds of one part of the inverted index. The events that an article can join began in three
-parts. With longer parts, fewer rows are read and written, but they are longer."""
+_SPAN = 8 * WINDOW
+"""Length in seconds of one part of the inverted index. The events that an article can join began in one part
+or in two. Each part is searched for each stem, so most articles should need only one."""
 HALF = 96 * 3600
 """Half-life of the cosine in seconds, counted from the beginning of the event to the article."""
 ASSUMED = 10
@@ -75,12 +72,6 @@ ASSUMED = 10
 would have no rare stems."""
 _UNIT = 1 << 30
 """Weights are rounded to multiples of ``1 / _UNIT``."""
-_ROUNDING = 1e-9
-_ENTRY = "<u8"
-"""The type of an entry of the inverted index. It is the same on all machines."""
-_LOW = (1 << 32) - 1
-_HALF = np.uint64(32)
-_WITHIN = np.uint64((2 * WINDOW + 1) << 32)
 # The word is after a letter or comma and a space ("in Berlin"), or after a quote or bracket („Spiegel“).
 _NAME = re.compile(r"[^\W\d_a-zа-яё](?:(?<=[\w,;] .)|(?<= [«„“\"(].))[\w-]+")
 """Matches a word that does not begin a sentence. Most words in lower case are left out."""
@@ -91,11 +82,11 @@ TABLES = (
         id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, began INTEGER NOT NULL, articles INTEGER NOT NULL,
         days TEXT NOT NULL, vector BLOB NOT NULL
     )""",
-    # The inverted index: events by their heaviest stems. The upper half of ``place`` is a period (``_SPAN``),
-    # and the lower half is the stem. Rows of one period are neighbours, so an article costs the same in an
-    # index of many years. ``events`` has eight bytes for each event: the lower half is its id, and the upper
-    # half is its time.
-    "CREATE TABLE event_stem_{0} (place INTEGER PRIMARY KEY, events BLOB NOT NULL)",
+    # The inverted index: events by their heaviest stems. Rows of one period (``_SPAN``) are neighbours, so an
+    # article costs the same in an index of many years.
+    """CREATE TABLE event_stem_{0} (
+        span INTEGER, stem INTEGER, began INTEGER, event INTEGER, PRIMARY KEY (span, stem, began, event)
+    ) WITHOUT ROWID""",
     # The number of articles that have a stem in their beginning.
     "CREATE TABLE known_{0} (stem INTEGER PRIMARY KEY, articles INTEGER NOT NULL)",
 )
@@ -149,17 +140,6 @@ class Beginning:
         )
 
 
-@dataclass(slots=True)
-class _Event:
-    """A row of the table of events, without its id."""
-
-    key: bytes
-    began: int
-    articles: int
-    days: str
-    vector: bytes
-
-
 def end_of_beginning(text: str) -> int:
     """Return where the beginning of a text ends: after a whole word, if words are separated by spaces."""
     return len(text) if len(text) <= BEGINNING else text.rfind(" ", 0, BEGINNING) + 1 or BEGINNING
@@ -191,22 +171,12 @@ def days_in(headline: str) -> frozenset[str]:
 
 class Events:
     """The events of one generation of the index (:mod:`newsbot.apps.search.index`). Use it within a
-    transaction, for one batch of changes.
-
-    The rows that a batch needs are read together and written together. In between, articles are placed in
-    memory, one after the other.
-    """
+    transaction."""
 
     def __init__(self, database: sqlite3.Connection, number: int) -> None:
         self._database, self._number = database, number
         self._known: dict[int, int] = {}
         self._placed: dict[bytes, int] = {}
-        self._of_stories: dict[bytes, int] = {}
-        self._events: dict[int, _Event] = {}
-        self._posted: dict[int, bytes] = {}
-        self._changed: set[int] = set()
-        self._reposted: set[int] = set()
-        self._last = 0
 
     def place(
         self, found: Mapping[bytes, Beginning | None], former: Mapping[bytes, int]
@@ -221,155 +191,130 @@ class Events:
         fresh = [one for key, one in found.items() if one is not None and key not in former]
         self._placed = dict(former)  # a new version stays in its event and is not counted again
         self._read_known(fresh)
-        vectors = {one.key: self._counted(one) for one in fresh}
-        self._read_stories(fresh)
-        self._read_posted(place for one in fresh for place in chain(*_places(one, vectors[one.key])))
-        (self._last,) = self._rows(f"SELECT ifnull(max(id), 0) FROM event_{self._number}")[0]
         for key, one in found.items():
             if one is None and key in former:
                 self._forget(self._placed.pop(key))
             elif one is not None and key not in former:
-                self._placed[key] = self._place(one, vectors[key])
-        self._store()
+                self._placed[key] = self._place(one)
+        self._write(f"INSERT OR REPLACE INTO known_{self._number} VALUES (?, ?)", self._known.items())
         return self._placed
 
     def drop(self, since: int, until: int) -> None:
-        """Remove the events that began in ``since <= began <= until``.
-
-        Entries of the inverted index stay in its first and its last part. They name events that are missing.
-        """
+        """Remove the events that began in ``since <= began <= until``."""
         number = self._number
         self._database.execute(
-            f"DELETE FROM event_stem_{number} WHERE place BETWEEN ? AND ?",
-            ((since // _SPAN + 1) << 32, ((until // _SPAN) << 32) - 1),
+            f"DELETE FROM event_stem_{number} WHERE span BETWEEN ? AND ? AND began BETWEEN ? AND ?",
+            (since // _SPAN, until // _SPAN, since, until),
         )
         self._database.execute(f"DELETE FROM event_{number} WHERE began BETWEEN ? AND ?", (since, until))
 
     def _read_known(self, beginnings: Iterable[Beginning]) -> None:
         asked = {one for beginning in beginnings for one in (beginning.language, *beginning.counts)}
-        self._known = dict.fromkeys(asked, 0) | dict(
-            self._chosen(f"SELECT stem, articles FROM known_{self._number} WHERE stem", asked)
+        rows = self._database.execute(
+            f"SELECT stem, articles FROM known_{self._number} WHERE stem IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(asked)),),
         )
+        self._known = dict.fromkeys(sorted(asked), 0) | dict(rows)
 
-    def _read_stories(self, beginnings: Iterable[Beginning]) -> None:
-        """Read the events of stories: of the article that began the story, or if it was removed, of its
-        event."""
-        keys = {key for one in beginnings for key in (one.story, one.key)}
-        for some in batched(keys, MAX_KEYS):
-            marks, number = ", ".join("?" * len(some)), self._number
-            for query in (
-                f"SELECT key, id FROM event_{number} WHERE key IN ({marks})",
-                f"SELECT key, event FROM article_{number} WHERE key IN ({marks})",
-            ):
-                self._of_stories |= dict(self._rows(query, *some))
-
-    def _read_posted(self, places: Iterable[int]) -> None:
-        asked = {one for one in places if one not in self._posted}
-        if asked:
-            query = f"SELECT place, events FROM event_stem_{self._number} WHERE place"
-            self._posted |= dict.fromkeys(asked, b"") | dict(self._chosen(query, asked))
-
-    def _read_events(self, events: Iterable[int]) -> None:
-        asked = {one for one in events if one not in self._events}
-        if asked:
-            query = f"SELECT id, key, began, articles, days, vector FROM event_{self._number} WHERE id"
-            self._events |= {row[0]: _Event(*row[1:]) for row in self._chosen(query, asked)}
-
-    def _counted(self, one: Beginning) -> Vector:
-        """Return the vector of an article, and count its stems."""
-        # The vector is computed before the article is counted, so that its stems do not become less rare. The
-        # weight of a stem is (1 + ln tf) * ln(N / df). 0.5 is added to df, because it is 0 for a new stem.
-        known = self._known
-        articles = known[one.language] + ASSUMED + 1
-        weights = {
-            found: (1 + log(number) if number > 1 else 1.0) * log(articles / (known[found] + 0.5))
-            for found, number in one.counts.items()
-        }
-        vector = _cut(weights, STEMS)
-        length = hypot(*vector.values()) or 1.0  # an empty vector has length 0
+    def _place(self, one: Beginning) -> int:
+        # The vector is computed before the article is counted, so that its stems do not become less rare.
+        vector = self._vector(one)
         for counted in (one.language, *one.counts):
-            known[counted] += 1
-        return {found: weight / length for found, weight in vector.items()}
-
-    def _place(self, one: Beginning, vector: Vector) -> int:
+            self._known[counted] += 1
         event = self._of_story(one) or self._nearest(one, vector)
         if event is None:
             return self._begin(one, vector)
         self._join(event, one, vector)
         return event
 
+    def _vector(self, one: Beginning) -> Vector:
+        # The weight of a stem is (1 + ln tf) * ln(N / df). 0.5 is added to df, because it is 0 for a new
+        # stem.
+        articles = self._known[one.language] + ASSUMED + 1
+        weights = {
+            found: (1 + log(number) if number > 1 else 1.0) * log(articles / (self._known[found] + 0.5))
+            for found, number in one.counts.items()
+        }
+        vector = _cut(weights, STEMS)
+        length = hypot(*vector.values()) or 1.0  # an empty vector has length 0
+        return {found: weight / length for found, weight in vector.items()}
+
     def _of_story(self, one: Beginning) -> int | None:
         if one.story in self._placed:  # articles of this batch are not in the tables yet
             return self._placed[one.story]
-        event = self._of_stories.get(one.story) or self._of_stories.get(one.key)
-        if event is None:
-            return None
-        self._read_events([event])
-        return event if event in self._events else None  # its last article may have been removed just now
+        number = self._number
+        found = self._one(
+            f"SELECT event FROM article_{number} WHERE key = ?1"  # if that article was removed:
+            f" UNION ALL SELECT id FROM event_{number} WHERE key IN (?1, ?2)",
+            *(one.story, one.key),
+        )
+        return None if found is None else int(found[0])
 
     def _nearest(self, one: Beginning, vector: Vector) -> int | None:
         # The inverted index has no weights. So events are first ranked by the weights that the shared stems
         # have in the article. For the best events, vectors are read and the exact cosine is computed.
-        since = one.moment - WINDOW
-        posted = [
-            _newest(b"".join([self._posted[place] for place in places]), since)
-            for places in _places(one, vector)
-        ]
-        # The weight is squared. The event's weight is unknown, so the article's weight is used for both. Sums
-        # of integers are exact, so that all machines choose the same events.
-        squares = [round(weight**2 * _UNIT) for weight in islice(vector.values(), INDEXED)]
-        entries = _from(b"".join(posted), since)
-        inside = entries < _WITHIN
-        weights = np.repeat(np.array(squares, np.uint64), [len(some) // 8 for some in posted])[inside]
-        best = _heaviest(np.sort(entries[inside] << _HALF | weights)) if weights.size else []
-        self._read_events(best)
-        found = [event for event in best if event in self._events]
-        cosines = _near(vector, [self._events[event].vector for event in found])
-        closest, nearest = NEAR, None
-        for event, about in zip(found, cosines, strict=True):
-            began, days = self._events[event].began, self._events[event].days
+        since, until = one.moment - WINDOW, one.moment + WINDOW
+        places = [*product(sorted({since // _SPAN, until // _SPAN}), list(vector)[:INDEXED])]
+        if not places:
+            return None
+        posted = (
+            f"SELECT * FROM (SELECT event, ? AS weight FROM event_stem_{self._number}"
+            " WHERE span = ? AND stem = ? AND began BETWEEN ? AND ?"
+            f" ORDER BY began DESC, event DESC LIMIT {MOST_POSTED})"
+        )
+        values: list[int] = []
+        for span, found in places:
+            # The weight is squared. The event's weight is unknown, so the article's weight is used for both.
+            # Sums of integers are exact, so that all machines choose the same events.
+            values += (round(vector[found] ** 2 * _UNIT), span, found, since, until)
+        events = self._database.execute(
+            f"SELECT event.began, days, vector, id FROM"
+            f" (SELECT event, sum(weight) AS shared FROM ({' UNION ALL '.join([posted] * len(places))})"
+            f" GROUP BY event ORDER BY shared DESC, event LIMIT {COMPARED})"
+            f" JOIN event_{self._number} AS event ON event.id = event ORDER BY shared DESC, event",
+            values,
+        )
+        best, nearest = NEAR, None
+        for began, days, packed, event in events:
             # Both headlines name days, but they have no day in common.
-            if about < NEAR or (one.days and days and one.days.isdisjoint(days.split())):
+            if one.days and days and one.days.isdisjoint(days.split()):
                 continue
-            cosine = _cosine(one, vector, self._events[event].vector)
-            cosine *= 0.5 ** (abs(one.moment - began) / HALF)
-            if cosine > closest:
-                closest, nearest = cosine, event
+            cosine = _cosine(one, vector, packed) * 0.5 ** (abs(one.moment - began) / HALF)
+            if cosine > best:
+                best, nearest = cosine, event
         return nearest
 
     def _begin(self, one: Beginning, vector: Vector) -> int:
-        self._last += 1
-        days = " ".join(sorted(one.days))
-        self._events[self._last] = _Event(one.key, one.moment, 1, days, _packed(vector))
-        self._changed.add(self._last)
-        self._post(self._last, one.moment, (), vector)
-        return self._last
+        (event,) = self._one(
+            f"INSERT INTO event_{self._number} (key, began, articles, days, vector) VALUES (?, ?, 1, ?, ?)"
+            " RETURNING id",
+            *(one.key, one.moment, " ".join(sorted(one.days)), _packed(vector)),
+        )
+        self._post(event, one.moment, (), vector)
+        return int(event)
 
-    def _join(self, number: int, one: Beginning, vector: Vector) -> None:
-        self._read_events([number])
-        event = self._events[number]
-        before = _unpacked(event.vector)
+    def _join(self, event: int, one: Beginning, vector: Vector) -> None:
+        began, days, packed = self._read(event)
+        before = _unpacked(packed)
         together = {found: before.get(found, 0.0) + vector.get(found, 0.0) for found in {**before, **vector}}
         after = _cut(together, EVENT_STEMS)
-        event.articles += 1
-        event.days = event.days or " ".join(sorted(one.days))
-        event.vector = _packed(after)
-        self._changed.add(number)
-        self._post(number, event.began, before, after)
+        self._database.execute(
+            f"UPDATE event_{self._number} SET articles = articles + 1, days = ?, vector = ? WHERE id = ?",
+            (days or " ".join(sorted(one.days)), _packed(after), event),
+        )
+        self._post(event, began, before, after)
 
-    def _forget(self, number: int) -> None:
+    def _forget(self, event: int) -> None:
         """Remove an article from an event. The event is removed with its last article.
 
         The vector of the event is not changed, because the vector of the removed article is not stored.
         """
-        self._read_events([number])
-        event = self._events[number]
-        event.articles -= 1
-        self._changed.add(number)
-        if event.articles < 1:
-            self._post(number, event.began, _unpacked(event.vector), ())
-            del self._events[number]
-            self._database.execute(f"DELETE FROM event_{self._number} WHERE id = ?", (number,))
+        number = self._number
+        self._database.execute(f"UPDATE event_{number} SET articles = articles - 1 WHERE id = ?", (event,))
+        if self._one(f"SELECT 1 FROM event_{number} WHERE id = ? AND articles < 1", event):
+            began, _days, packed = self._read(event)
+            self._post(event, began, _unpacked(packed), ())
+            self._database.execute(f"DELETE FROM event_{number} WHERE id = ?", (event,))
 
     def _post(self, event: int, began: int, before: Iterable[int], after: Iterable[int]) -> None:
         """Update the inverted index after a change of an event.
@@ -377,106 +322,25 @@ class Events:
         ``before`` and ``after`` are the stems of the event before and after the change, highest weight first.
         """
         old, new = (
-            {_place_of(began // _SPAN, one) for one in islice(stems, INDEXED)} for stems in (before, after)
+            {(began // _SPAN, one, began, event) for one in list(stems)[:INDEXED]}
+            for stems in (before, after)
         )
-        entry = np.array([(began & _LOW) << 32 | event], _ENTRY)
-        self._read_posted(old ^ new)
-        self._reposted |= old ^ new
-        for place in new - old:
-            self._posted[place] += entry.tobytes()
-        for place in old - new:
-            entries = np.frombuffer(self._posted[place], _ENTRY)
-            self._posted[place] = entries[entries != entry].tobytes()
+        name = f"event_stem_{self._number}"
+        self._write(f"DELETE FROM {name} WHERE span = ? AND stem = ? AND began = ? AND event = ?", old - new)
+        self._write(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", new - old)
 
-    def _store(self) -> None:
-        number = self._number
-        self._write(f"INSERT OR REPLACE INTO known_{number} VALUES (?, ?)", self._known.items())
-        changed = ((one, *astuple(self._events[one])) for one in self._changed & self._events.keys())
-        self._write(
-            f"INSERT INTO event_{number} (id, key, began, articles, days, vector) VALUES (?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE"
-            " SET articles = excluded.articles, days = excluded.days, vector = excluded.vector",
-            changed,
+    def _read(self, event: int) -> tuple[int, str, bytes]:
+        began, days, packed = self._one(
+            f"SELECT began, days, vector FROM event_{self._number} WHERE id = ?", event
         )
-        name = f"event_stem_{number}"
-        empty = {place for place in self._reposted if not self._posted[place]}
-        posted = ((place, self._posted[place]) for place in self._reposted - empty)
-        self._write(f"DELETE FROM {name} WHERE place = ?", ((place,) for place in empty))
-        self._write(f"INSERT OR REPLACE INTO {name} VALUES (?, ?)", posted)
+        return began, days, packed
 
-    def _rows(self, query: str, *values: object) -> list[Any]:
-        return self._database.execute(query, values).fetchall()
+    def _one(self, query: str, *values: object) -> Any:
+        return self._database.execute(query, values).fetchone()
 
-    def _chosen(self, query: str, values: Iterable[int]) -> Iterable[Any]:
-        """Return the rows of a query that ends with the name of a column that has one of ``values``."""
-        # one JSON value, because SQLite limits the number of parameters
-        return self._rows(f"{query} IN (SELECT value FROM json_each(?))", json.dumps([*values]))
-
-    def _write(self, query: str, rows: Iterable[tuple[Any, ...]]) -> None:
+    def _write(self, query: str, rows: Iterable[tuple[int, ...]]) -> None:
         # sorted, so that neighbouring rows of the table are written together
         self._database.executemany(query, sorted(rows))
-
-
-def _place_of(span: int, stem: int) -> int:
-    return span << 32 | stem
-
-
-def _places(one: Beginning, vector: Vector) -> list[list[int]]:
-    """Return for each stem that is looked up the rows of the inverted index that can have near events."""
-    spans = range((one.moment - WINDOW) // _SPAN, (one.moment + WINDOW) // _SPAN + 1)
-    return [[_place_of(span, stem) for span in spans] for stem in islice(vector, INDEXED)]
-
-
-def _from(entries: bytes, since: int) -> NDArray[np.uint64]:
-    """Return entries with the time counted from ``since``. Earlier times become very large numbers."""
-    return np.frombuffer(entries, _ENTRY) - np.uint64((since & _LOW) << 32)
-
-
-def _newest(entries: bytes, since: int) -> bytes:
-    """Return the newest MOST_POSTED entries of a stem that are near enough; all if there are not more."""
-    if len(entries) <= 8 * MOST_POSTED:
-        return entries
-    near = _from(entries, since)
-    near = np.sort(near[near < _WITHIN])[-MOST_POSTED:]
-    return (near + np.uint64((since & _LOW) << 32)).astype(_ENTRY).tobytes()
-
-
-def _heaviest(sums: NDArray[np.uint64]) -> list[int]:
-    """Return the COMPARED events with the highest sums of weights, the highest first.
-
-    ``sums`` has an event in the upper half of each number, and a weight in the lower half. It is sorted.
-    """
-    events = sums >> _HALF
-    firsts = np.ones(len(events), bool)
-    np.not_equal(events[1:], events[:-1], out=firsts[1:])
-    starts = firsts.nonzero()[0]
-    shared = np.add.reduceat(sums & np.uint64(_LOW), starts).astype(np.int64)
-    # a stable sort, so the older one of two equal events is first
-    order = np.argsort(-shared, kind="stable")[:COMPARED]
-    return [int(event) for event in events[starts[order]]]
-
-
-def _near(vector: Vector, packed: Sequence[bytes]) -> list[float]:
-    """Return an upper bound of :func:`_cosine` of an article and each event.
-
-    It differs from the cosine by rounding only, unless names contribute too little.
-    """
-    if not packed:
-        return []
-    halves = [len(one) // 2 for one in packed]
-    stems = np.frombuffer(b"".join([one[:half] for one, half in zip(packed, halves, strict=True)]), np.uint32)
-    weights = np.frombuffer(
-        b"".join([one[half:] for one, half in zip(packed, halves, strict=True)]), np.float32
-    ).astype(np.float64)
-    own = np.array(sorted(vector), np.uint32)
-    places = np.searchsorted(own, stems)
-    own_weights = np.array([vector[one] for one in sorted(vector)])
-    shared = np.where(
-        own.take(places, mode="clip") == stems, own_weights.take(places, mode="clip") * weights, 0.0
-    )
-    starts = np.array([0, *accumulate(halves[:-1])]) // 4
-    lengths = np.sqrt(np.add.reduceat(weights * weights, starts))
-    return [float(one) for one in np.add.reduceat(shared, starts) / lengths + _ROUNDING]
 
 
 def _cut(weights: Mapping[int, float], number: int) -> Vector:

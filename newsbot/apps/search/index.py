@@ -48,7 +48,7 @@ from newsbot.items import Article, batched
 from newsbot.pages.text.stems import stemming, stems
 from newsbot.pages.text.words import clean
 
-LAYOUT = 11
+LAYOUT = 10
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
 layout is deleted, and the index is built again."""
 FILE_SIZE = 100_000
