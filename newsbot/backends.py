@@ -172,9 +172,18 @@ def _must_exist(settings: SettingsLike) -> None:
     except OSError as error:  # no permission for one of the folders in the path
         raise DataUnavailable(f"{path}: cannot be read ({error.strerror})") from error
     if not exists:
-        raise DataUnavailable(
-            f"{path}: no crawl has run yet; run: {PROGRAM} crawl news (or set NEWSBOT_DATA)"
-        )
+        raise DataUnavailable(not_crawled(settings))
+
+
+def not_crawled(settings: SettingsLike) -> str:
+    """Return what to do if there is no data file. A crawl is useful only if there are rules."""
+    folder = rules_folder(settings)
+    try:
+        rules = any(one.name.endswith(".yaml") and one.name[0] not in "._" for one in folder.iterdir())
+    except OSError:
+        rules = False
+    first = "run:" if rules else f"{folder} has no sites; run: {PROGRAM} init --sites starter; then:"
+    return f"{data_file(settings)}: no crawl has run yet; {first} {PROGRAM} crawl news (or set NEWSBOT_DATA)"
 
 
 def empty_index(settings: SettingsLike) -> None:
