@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
-from newsbot.backends import not_crawled, open_rules, queued, stored
+from newsbot.backends import data_file, not_crawled, open_rules, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, when

@@ -59,6 +59,9 @@ MAX_DATED = 100_000
 """Maximum number of matches that are counted by day. The newest matches are counted."""
 MAX_RANKED = 5_000
 """Maximum number of matches that are ranked by score. The newest matches are ranked."""
+ENOUGH = 200
+"""The newest files of words with at least this number of matches are ranked together. The matches of earlier
+files come after them."""
 FEW = 500
 """A file that probably has fewer matches is ranked in the way that is fast for few matches."""
 MAX_REPORTS = 50_000
@@ -468,27 +471,35 @@ class SearchIndex:
                 top = rows[-1][0] - 1
 
     def best(self, asked: Conditions, at_once: int) -> Iterator[list[Row]]:
-        """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
-        ranked: list[tuple[float, int]] = []
+        """Yield the newest MAX_RANKED matches in batches of up to ``at_once``, best first.
+
+        A group of the latest files with at least :data:`ENOUGH` matches comes first, then the next group.
+        """
         with self._reading(asked) as (number, low, high, condition, values):
             files = _Files(self._database, number)
-            # To compute the first score, FTS5 counts all matches of each word and phrase. So there is only
-            # one query for each file.
-            every = f"SELECT {_SCORE}, rowid FROM words {condition} ORDER BY rowid DESC LIMIT ?"
-            few: tuple[str, list[str]] | None = None
-            read = 0
-            for month in files.between(low, high):
-                asking, given = every, list(values(low, high))
-                if read and len(ranked) * files.articles[month] < FEW * read:
-                    few = few or self._few(asked, condition, number, files)
-                    asking, given = few[0], [*few[1], *given]
-                ranked += self._found(number, month, asking, *given, MAX_RANKED - len(ranked))
-                if len(ranked) >= MAX_RANKED:
-                    break
-                read += files.articles[month]
-        ranked.sort(reverse=True)
-        for start in range(0, len(ranked), at_once):
-            some = ranked[start : start + at_once]
+        # To compute the first score, FTS5 counts all matches of each word and phrase. So there is only one
+        # query for each file.
+        every = f"SELECT {_SCORE}, rowid FROM words {condition} ORDER BY rowid DESC LIMIT ?"
+        few: tuple[str, list[str]] | None = None
+        ranked: list[tuple[float, int]] = []
+        found = read = 0
+        for month in files.between(low, high):
+            asking, given = every, list(values(low, high))
+            if read and found * files.articles[month] < FEW * read:
+                few = few or self._few(asked, condition, number, files)
+                asking, given = few[0], [*few[1], *given]
+            some = self._found(number, month, asking, *given, MAX_RANKED - found)
+            ranked += some
+            found, read = found + len(some), read + files.articles[month]
+            if len(ranked) >= ENOUGH:
+                yield from self._sorted(ranked, at_once)
+                ranked = []
+            if found >= MAX_RANKED:
+                break
+        yield from self._sorted(ranked, at_once)
+
+    def _sorted(self, ranked: list[tuple[float, int]], at_once: int) -> Iterator[list[Row]]:
+        for some in batched(sorted(ranked, reverse=True), at_once):
             # If the index was rebuilt in the meantime, articles have the same row numbers in the new one.
             known = self._keys(row for _, row in some)
             yield [Row(row, *known[row], score) for score, row in some if row in known]
