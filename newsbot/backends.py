@@ -178,10 +178,8 @@ def _must_exist(settings: SettingsLike) -> None:
 def not_crawled(settings: SettingsLike) -> str:
     """Return what to do if there is no data file. A crawl is useful only if there are rules."""
     folder = rules_folder(settings)
-    try:
-        rules = any(one.name.endswith(".yaml") and one.name[0] not in "._" for one in folder.iterdir())
-    except OSError:
-        rules = False
+    names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+    rules = any(name.endswith(".yaml") and name[0] not in "._" for name in names)
     first = "run:" if rules else f"{folder} has no sites; run: {PROGRAM} init --sites starter; then:"
     return f"{data_file(settings)}: no crawl has run yet; {first} {PROGRAM} crawl news (or set NEWSBOT_DATA)"
 

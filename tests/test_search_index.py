@@ -424,6 +424,35 @@ def test_a_file_of_many_articles_ends_with_its_day(
     assert urls(search, "слово") == urls(search, "слово", 5, where=ArticleFilter(since=begin)) != []
 
 
+def test_the_best_of_earlier_files_follow_and_are_read_only_if_needed(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "ENOUGH", 5)
+    for number in range(36):
+        month = f"2026-{number // 3 + 1:02}"
+        library.store(of_month(f"{month}-{number % 3}", month, "Слово " * (1 + number * 7 % 5) + "и другие."))
+    search.follow()
+    read: list[str] = []
+    found = search._index._found
+
+    def noted(number: int, month: str, query: str, *values: object) -> list[Any]:
+        if "ORDER BY" in query:
+            read.append(month)
+        return found(number, month, query, *values)
+
+    monkeypatch.setattr(search._index, "_found", noted)
+    assert len(urls(search, "слово", 6, by_time=False)) == 6
+    assert read == ["2026-12", "2026-11"]
+    hits = search.find("слово", limit=100, by_time=False)
+    groups = [hits[start : start + 6] for start in range(0, 36, 6)]
+    months = [{hit.article.canonical_url[-9:-2] for hit in group} for group in groups]
+    assert months == [{f"2026-{last:02}", f"2026-{last - 1:02}"} for last in range(12, 0, -2)]
+    scores = [[hit.score for hit in group] for group in groups]
+    assert scores == [sorted(some, reverse=True) for some in scores]
+    pages = [urls(search, "слово", 5, skip=skip, by_time=False) for skip in range(0, 36, 5)]
+    assert [url for page in pages for url in page] == [hit.article.canonical_url for hit in hits]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_files_with_few_matches_are_ranked_like_files_with_many(
     search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch, seed: int
