@@ -9,12 +9,13 @@ Later runs use both. The articles are those of benchmarks/searchtexts.py. The st
 ``dashboard``  pages in Chromium (benchmarks/dashboard.py). This adds waiting URLs and activity to the data
 ``backup``     back up and restore the data file as docs/operations.md says
 ``move``       ``scrapy move`` from the data file to servers and back
+``changes``    SQLite's instructions to store a new article, to read it, and to read a change
 
 Durations are in seconds, or in milliseconds for one page or query. ``CPU`` is the processor time of this
 process and of mongod. Measure ``search`` and ``dashboard`` alone on a busy machine, with ``chrt -r 1``.
 
     python -m benchmarks.scale --data DIR [--sizes 100000,300000,1000000] [--storages sqlite,mongo]
-        [--steps fill,index,search,dashboard,backup,move] [--corpus FILE] [--sentences 14]
+        [--steps fill,index,search,dashboard,backup,move,changes] [--corpus FILE] [--sentences 14]
 """
 
 from __future__ import annotations
@@ -29,16 +30,20 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import linear_regression
+from typing import Any
 
 from benchmarks import dashboard
 from benchmarks.search import Place, fill, index_cost, query_times
 from benchmarks.searchtexts import AN_ARTICLE, Texts
 from newsbot.apps.transfer.copying import Journal, compare_all, copy_all
 from newsbot.apps.transfer.side import Choice, Side
+from newsbot.backends import open_storage
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.temporary import own_mongo, own_redis, process_seconds, redis_seconds
 
 LARGEST = 10_000_000
+CHANGED = 100
+"""Number of articles of the step ``changes``."""
 Figures = dict[str, float]
 
 
@@ -136,6 +141,42 @@ def moved(place: Place, _number: int, _texts: Texts) -> Figures:
     return found
 
 
+def changed(place: Place, number: int, texts: Texts) -> Figures:
+    """Count SQLite's instructions for single articles. They must not depend on the number of articles."""
+    if place.server is not None:
+        return {}
+    connect, count = sqlite3.connect, 0
+
+    def counting(*positional: Any, **named: Any) -> sqlite3.Connection:
+        database: sqlite3.Connection = connect(*positional, **named)
+        database.set_progress_handler(counted, 1)
+        return database
+
+    def counted() -> None:
+        nonlocal count
+        count += 1
+
+    sqlite3.connect = counting  # type: ignore[assignment]
+    try:
+        storage = open_storage(place.settings)
+    finally:
+        sqlite3.connect = connect
+    with closing(storage):
+        articles = list(texts.articles(number, number + CHANGED))
+        cursor, found = storage.articles.changes_since("", 1).cursor, {}
+        steps: dict[str, Callable[[], object]] = {
+            "store": lambda: [storage.articles.store(one) for one in articles],
+            "read": lambda: [storage.articles.get(one.canonical_url) for one in articles],
+            "read a change": lambda: storage.articles.changes_since(cursor, CHANGED),
+        }
+        for name, step in steps.items():
+            count = 0
+            step()
+            found[f"{name}, instructions"] = count / CHANGED
+        storage.removal.articles([one.canonical_url for one in articles])
+        return found
+
+
 def _quiet(_kind: str, _number: int) -> None:
     """Ignore a report of a move."""
 
@@ -147,6 +188,7 @@ STEPS: Mapping[str, Callable[[Place, int, Texts], Figures]] = {
     "dashboard": painted,
     "backup": backed_up,
     "move": moved,
+    "changes": changed,
 }
 
 

@@ -12,8 +12,12 @@ Each storage is filled to the sizes of ``--sizes``, then the index is brought up
 
 Processor time is stable on a busy machine.
 
+With ``--copies 10,100``, the queries are also measured in an index with 10 and 100 times the files of words
+of the last size. The other files are links to the same files, but they are read and ranked like files of
+their own. All of them fit into memory.
+
     python -m benchmarks.search [--sizes 10000,100000] [--storages sqlite,mongo] [--corpus FILE]
-        [--sentences 14] [--data DIR]
+        [--sentences 14] [--data DIR] [--copies 10,100]
 
 ``--corpus``: a .jsonl.gz file with a ``text`` in each line; by default sentences are generated.
 ``--sentences``: length of an article; 14 sentences are 250 words. ``--data``: keep the data file and the
@@ -41,6 +45,7 @@ from pymongo import MongoClient
 from benchmarks.searchtexts import AN_ARTICLE, Texts, site_name
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.index import SearchIndex
+from newsbot.apps.search.months import Months
 from newsbot.apps.transfer.copies import ArticleCopy, load_of
 from newsbot.backends import open_storage
 from newsbot.storage.base import Storage
@@ -228,9 +233,13 @@ def _timed(search: ArticleSearch, query: str, by_time: bool) -> tuple[float, flo
 
 
 def rows(
-    sizes: Sequence[int], kinds: Sequence[str], texts: Texts, folder: Path | None = None
+    sizes: Sequence[int],
+    kinds: Sequence[str],
+    texts: Texts,
+    folder: Path | None = None,
+    copies: Sequence[int] = (),
 ) -> Iterator[Row]:
-    """Yield a row for each storage and size."""
+    """Yield a row for each storage and size, and for each number of copies of the last size."""
     for kind in kinds:
         with ExitStack() as stack:
             place = Place(kind, stack, folder)
@@ -247,6 +256,25 @@ def rows(
                     row["bytes of an article in the data file"] = place.data.stat().st_size / done
                 row["MB of memory at most"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
                 yield row | query_times(place, texts)
+            for times in copies:
+                copied(place, times)
+                yield {"storage": place.name, "articles": done * times} | query_times(place, texts)
+
+
+def copied(place: Place, times: int) -> None:
+    """Add links to the files of words, until there are ``times`` as many files."""
+    months = Months(place.path.with_suffix(""))
+    place.search.close()
+    with closing(sqlite3.connect(place.path)) as database, database:
+        rows = database.execute("SELECT name, articles, top FROM file_1 WHERE name >= '1970'").fetchall()
+        for number in range(1, times):
+            for name, articles, top in rows:
+                month = f"{1969 - number // 12:04}-{number % 12 + 1:02}-{name[-2:]}"
+                link = months.path(1, month)
+                if not link.exists():
+                    link.symlink_to(months.path(1, name))
+                    database.execute("INSERT INTO file_1 VALUES (?, ?, ?)", (month, articles, top))
+    place.search = place.open()
 
 
 def main() -> None:
@@ -259,12 +287,14 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--sentences", type=int, default=AN_ARTICLE)
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--copies", default="")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     sizes, kinds = [int(size) for size in options.sizes.split(",")], options.storages.split(",")
     texts = Texts(options.corpus, sizes[-1], options.sentences)
     measured: list[Row] = []
-    for row in rows(sizes, kinds, texts, options.data):
+    copies = [int(times) for times in options.copies.split(",") if times]
+    for row in rows(sizes, kinds, texts, options.data, copies):
         measured.append(row)
         if not options.json:
             _print(row)

@@ -173,9 +173,16 @@ def _must_exist(settings: SettingsLike) -> None:
     except OSError as error:  # no permission for one of the folders in the path
         raise DataUnavailable(f"{path}: cannot be read ({error.strerror})") from error
     if not exists:
-        raise DataUnavailable(
-            f"{path}: no crawl has run yet; run: {PROGRAM} crawl news (or set NEWSBOT_DATA)"
-        )
+        raise DataUnavailable(not_crawled(settings))
+
+
+def not_crawled(settings: SettingsLike) -> str:
+    """Return what to do if there is no data file. A crawl is useful only if there are rules."""
+    folder = rules_folder(settings)
+    names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+    rules = any(name.endswith(".yaml") and name[0] not in "._" for name in names)
+    first = "run:" if rules else f"{folder} has no sites; run: {PROGRAM} init --sites starter; then:"
+    return f"{data_file(settings)}: no crawl has run yet; {first} {PROGRAM} crawl news (or set NEWSBOT_DATA)"
 
 
 def empty_index(settings: SettingsLike) -> None:

@@ -60,7 +60,7 @@ ELSEWHERE = {
         for day in (3, 4, 5)
     ),
     "a note between paragraphs": f"{TEXT}<p>Mill race, built 3 May 2001</p>{TEXT}",
-    "a caption": "<div class=col-media><a><img src=/a.jpg></a><i>Men look into the race, 12 May 2019</i></div>",
+    "a caption": "<div class=media><a><img src=/a.jpg></a><i>Men look into the race, 12 May 2019</i></div>",
     "a word of a sentence": "<div class=info>Sie sind hier: Start</div>",
     "a word of a name": "<div class=date>PAPER TODAY Network</div>",
     "a promise": "<p class=info>More news about the mill race today</p>",

@@ -74,12 +74,22 @@ def test_the_help_the_version_and_unknown_commands(tmp_path):
 def test_messages_name_the_program_that_was_started(tmp_path):
     missing = run(tmp_path, "search", "bridge")
     assert (missing.code, missing.out) == (1, "")
-    assert (
-        missing.err
-        == "data/newsbot.db: no crawl has run yet; run: newsbot crawl news (or set NEWSBOT_DATA)\n"
-    )
+    crawl = "newsbot crawl news (or set NEWSBOT_DATA)\n"
+    assert missing.err == f"data/newsbot.db: no crawl has run yet; run: {crawl}"  # of the shipped rules
     assert run(tmp_path, "sources", "--nope").err.startswith("newsbot sources: unknown option --nope")
     assert run(tmp_path, "why", "-h").out.startswith("usage: newsbot why ")
+
+
+def test_a_search_in_a_project_without_sites_names_the_first_step(tmp_path):
+    run(tmp_path, "init")
+    rules, data = tmp_path / "rules", tmp_path / "data" / "newsbot.db"
+    begun, crawl = f"{data}: no crawl has run yet; ", "newsbot crawl news (or set NEWSBOT_DATA)\n"
+    first = f"{rules} has no sites; run: newsbot init --sites starter; then: "
+    assert run(tmp_path, "search", "bridge").err == f"{begun}{first}{crawl}"
+    (rules / "_defaults.yaml").write_text("")
+    assert run(tmp_path, "search", "bridge").err == f"{begun}{first}{crawl}"
+    (rules / "example.org.yaml").write_text("domain: example.org")
+    assert run(tmp_path, "search", "bridge").err == f"{begun}run: {crawl}"
 
 
 def test_a_command_that_writes_names_the_folder_of_the_data(tmp_path):

@@ -22,6 +22,7 @@ from newsbot.apps.search.index import first_row
 from newsbot.apps.search.query import EVERY, Term, expression_of, language_mark, site_mark
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, ArticleFilter
+from newsbot.pages.text.stems import stems
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article
 from tests.library import MemoryLibrary
@@ -421,6 +422,86 @@ def test_a_file_of_many_articles_ends_with_its_day(
     assert len(urls(search, "слово")) == 100
     assert search.change_months(search.months_of("2026-11"), None)
     assert urls(search, "слово") == urls(search, "слово", 5, where=ArticleFilter(since=begin)) != []
+
+
+def test_the_best_of_earlier_files_follow_and_are_read_only_if_needed(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "ENOUGH", 5)
+    for number in range(36):
+        month = f"2026-{number // 3 + 1:02}"
+        library.store(of_month(f"{month}-{number % 3}", month, "Слово " * (1 + number * 7 % 5) + "и другие."))
+    search.follow()
+    read: list[str] = []
+    found = search._index._found
+
+    def noted(number: int, month: str, query: str, *values: object) -> list[Any]:
+        if "ORDER BY" in query:
+            read.append(month)
+        return found(number, month, query, *values)
+
+    monkeypatch.setattr(search._index, "_found", noted)
+    assert len(urls(search, "слово", 6, by_time=False)) == 6
+    assert read == ["2026-12", "2026-11"]
+    hits = search.find("слово", limit=100, by_time=False)
+    groups = [hits[start : start + 6] for start in range(0, 36, 6)]
+    months = [{hit.article.canonical_url[-9:-2] for hit in group} for group in groups]
+    assert months == [{f"2026-{last:02}", f"2026-{last - 1:02}"} for last in range(12, 0, -2)]
+    scores = [[hit.score for hit in group] for group in groups]
+    assert scores == [sorted(some, reverse=True) for some in scores]
+    pages = [urls(search, "слово", 5, skip=skip, by_time=False) for skip in range(0, 36, 5)]
+    assert [url for page in pages for url in page] == [hit.article.canonical_url for hit in hits]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_files_with_few_matches_are_ranked_like_files_with_many(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(index, "FILE_SIZE", 40)
+    monkeypatch.setattr(following, "AT_ONCE", 20)
+    monkeypatch.setattr(following, "IN_BULK", 1)
+    for article in sorted(make_articles(seed, 300), key=first_moment):
+        library.store(article)
+    search.follow()
+    assert len(search._index.months.names(1)) > 4
+
+    def scores(query: str, few: int) -> dict[str, float]:
+        monkeypatch.setattr(index, "FEW", few)
+        found = search.find(query, limit=1000, by_time=False)
+        return {hit.article.canonical_url: hit.score for hit in found}
+
+    words = ("w0", "w25", "w30 w12", "w0 w20", "w0 OR w20", '"w0 w0 w0"', "w18 -w0", "w18 -w3")
+    for query in [
+        f"{one}{end}" for one in words for end in ("", " site:site1.org", " lang:en since:1970-01-03")
+    ]:
+        # words that most articles have add less than 0.0001
+        assert scores(query, few=1_000_000) == pytest.approx(scores(query, few=0), abs=1e-4), query
+
+
+def first_moment(article: Article) -> datetime:
+    assert article.published_at is not None
+    return article.published_at
+
+
+def test_a_frequent_word_is_counted_in_one_file_only(
+    search: ArticleSearch, library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        month = f"2026-{number // 10 + 1:02}"
+        site = "rare.org" if number % 10 == 0 else "news.org"
+        library.store(replace(of_month(str(number), month), source=site))
+    search.follow()
+    statements: list[str] = []
+    months = search._index.months
+    for name in months.names(1):
+        file = months.opened(1, name)
+        assert file is not None
+        file.set_trace_callback(statements.append)
+    word = stems("слово")[0]
+    assert len(urls(search, "слово site:rare.org", by_time=False)) == 6
+    ranked = [one.partition("IN (SELECT")[0] for one in statements if "bm25" in one]
+    assert [word in one for one in ranked] == [True, *[False] * 5]
+    assert len([one for one in statements if "count(*) FROM words" in one and word in one]) == 1
 
 
 def test_a_year_is_moved_and_dropped(search: ArticleSearch, library: MemoryLibrary, tmp_path: Path) -> None:

@@ -119,6 +119,45 @@ def test_articles_in_other_languages_or_days_later_are_other_events(
     assert len({first, german, *apart}) == 4
 
 
+def test_events_do_not_depend_on_the_size_of_batches(
+    library: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(2)
+    reports = [text for one in (*FLOOD, FIRE) for text in one]
+    monkeypatch.setattr(following, "IN_BULK", 1)
+    monkeypatch.setattr("newsbot.apps.search.events.MOST_POSTED", 5)
+    found = []
+    with (
+        closing(ArticleSearch(tmp_path / "one.db", library.articles)) as one,
+        closing(ArticleSearch(tmp_path / "many.db", library.articles)) as many,
+    ):
+        for number in range(120):
+            words = " ".join(chance.sample(reports, 2)).split()
+            some = [word for word in words if chance.random() < 0.6]
+            hours = 12 * chance.randrange(20)
+            _store(library, f"report{number}", (f"Report {some[0]}", " ".join(some)), hours=hours)
+            if number % 10 == 9:  # removed before both indexes read it, or only before one of them
+                library.removal.articles([f"https://report{number}.org/report{number}"])
+        for search, size in ((one, 1), (many, 50)):
+            monkeypatch.setattr(following, "AT_ONCE", size)
+            search.follow()
+            found.append(search.events_of(library.articles.iter()))
+    assert found[0] == found[1]
+    assert len(set(found[0].values())) < len(found[0]) - 20
+
+
+def test_an_event_is_removed_with_its_last_article_and_begins_again(
+    library: Storage, search: ArticleSearch
+) -> None:
+    stored = [_store(library, f"flood{place}", one, hours=place) for place, one in enumerate(FLOOD)]
+    assert len(set(_events(search, *stored))) == 1
+    library.removal.articles([one.canonical_url for one in stored])
+    search.follow()
+    again = _store(library, "flood1", FLOOD[1], hours=1)
+    assert _events(search, again) == [story_id(again.canonical_url)]
+    assert search.in_event(story_id(stored[0].canonical_url), 5) == []
+
+
 def test_issues_of_a_template_are_different_events(library: Storage, search: ArticleSearch) -> None:
     places = ("Liberec", "Brno", "Zlin", "Opava")
     stored = [

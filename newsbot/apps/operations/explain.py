@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from newsbot.apps.operations.verdict import in_words
-from newsbot.backends import data_file, open_rules, queued, stored
+from newsbot.backends import data_file, not_crawled, open_rules, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, when
@@ -633,7 +633,7 @@ def why(call: Call) -> None:
         for line in lines(facts, now):
             call.text(line)
         if storage is None:
-            call.note(f"{data_file(call.settings)}: no crawl has run yet; run: {PROGRAM} crawl news")
+            call.note(not_crawled(call.settings))
 
 
 def _has_data(call: Call) -> bool:

@@ -50,6 +50,7 @@ from newsbot.apps.search.query import (
     expression,
     expression_of,
     parse,
+    ranking,
     stems_of,
 )
 from newsbot.backends import data_folder, present_rules, stored
@@ -460,7 +461,7 @@ class ArticleSearch:
             Followed(query, self.counts(query, where), self.explain(query, found=True))
             for query in queries[:MAX_COMPARED]
         ]
-        written = Conditions(expression_of(Mark(FORM, POST, (POST,)), ()), begin, end)
+        written = Conditions(expression_of(Mark(FORM, POST, (POST,)), ()), since=begin, until=end)
         known, posts = self._index.days(), self._index.counts(written).days
         return Attention(days, [known.get(day, 0) - posts.get(day, 0) for day in days], followed)
 
@@ -590,7 +591,8 @@ class ArticleSearch:
         named = [self._of_story(one) for one in (query.story, where.story) if one]
         for found in (*named, *([self._of_event(query.event)] if query.event else ())):
             keys = list(found if keys is None else found & {*keys})
-        return Conditions(expression(query, where, languages), since, until, keys)
+        ranked = ranking(query, where, languages)
+        return Conditions(expression(query, where, languages), ranked, since, until, keys)
 
     def _of_story(self, story: str) -> set[bytes]:
         """Return the keys of a story's articles from the storage.

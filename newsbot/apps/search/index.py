@@ -22,7 +22,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -59,6 +59,11 @@ MAX_DATED = 100_000
 """Maximum number of matches that are counted by day. The newest matches are counted."""
 MAX_RANKED = 5_000
 """Maximum number of matches that are ranked by score. The newest matches are ranked."""
+ENOUGH = 200
+"""The newest files of words with at least this number of matches are ranked together. The matches of earlier
+files come after them."""
+FEW = 500
+"""A file that probably has fewer matches is ranked in the way that is fast for few matches."""
 MAX_REPORTS = 50_000
 """Maximum number of articles that :meth:`SearchIndex.first_reports` reads. The newest articles are read."""
 _PER_SECOND = 16
@@ -72,8 +77,9 @@ _A_DAY = 86_400 * _PER_SECOND
 _AT_ONCE = 1000
 _EPOCH = date(1970, 1, 1)
 _FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
-_WEIGHTS = "5.0, 1.0, 1.0, 0.0"
-"""BM25 weights of the columns. A match in the title counts as much as five matches in the text."""
+_SCORE = "-bm25(words, 5.0, 1.0, 1.0, 0.0)"
+"""The score by BM25, with the weights of the columns: a match in the title counts as much as five matches in
+the text. SQLite's bm25() is lower for a better match."""
 _MIGRATIONS = {
     2: """
     CREATE TABLE generation (
@@ -181,6 +187,8 @@ class Conditions:
 
     expression: str
     """The FTS5 expression, see :mod:`newsbot.apps.search.query`."""
+    ranking: Mapping[str, bool] = field(default_factory=dict)
+    """The expressions that are ranked, see :func:`newsbot.apps.search.query.ranking`."""
     since: datetime | None = None
     until: datetime | None = None
     keys: Sequence[bytes] | None = None
@@ -463,23 +471,59 @@ class SearchIndex:
                 top = rows[-1][0] - 1
 
     def best(self, asked: Conditions, at_once: int) -> Iterator[list[Row]]:
-        """Yield the newest MAX_RANKED matches in batches of ``at_once``, best first."""
-        ranked: list[tuple[float, int]] = []
+        """Yield the newest MAX_RANKED matches in batches of up to ``at_once``, best first.
+
+        A group of the latest files with at least :data:`ENOUGH` matches comes first, then the next group.
+        """
         with self._reading(asked) as (number, low, high, condition, values):
-            for month in self._between(number, low, high):
-                # To compute the first score, FTS5 counts all matches of each word and phrase. So there is
-                # only one query for each month. SQLite's bm25() is lower for a better match.
-                query = f"SELECT -bm25(words, {_WEIGHTS}), rowid FROM words {condition}"
-                query += " ORDER BY rowid DESC LIMIT ?"
-                ranked += self._found(number, month, query, *values(low, high), MAX_RANKED - len(ranked))
-                if len(ranked) >= MAX_RANKED:
-                    break
-        ranked.sort(reverse=True)
-        for start in range(0, len(ranked), at_once):
-            some = ranked[start : start + at_once]
+            files = _Files(self._database, number)
+        # To compute the first score, FTS5 counts all matches of each word and phrase. So there is only one
+        # query for each file.
+        every = f"SELECT {_SCORE}, rowid FROM words {condition} ORDER BY rowid DESC LIMIT ?"
+        few: tuple[str, list[str]] | None = None
+        ranked: list[tuple[float, int]] = []
+        found = read = 0
+        for month in files.between(low, high):
+            asking, given = every, list(values(low, high))
+            if read and found * files.articles[month] < FEW * read:
+                few = few or self._few(asked, condition, number, files)
+                asking, given = few[0], [*few[1], *given]
+            some = self._found(number, month, asking, *given, MAX_RANKED - found)
+            ranked += some
+            found, read = found + len(some), read + files.articles[month]
+            if len(ranked) >= ENOUGH:
+                yield from self._sorted(ranked, at_once)
+                ranked = []
+            if found >= MAX_RANKED:
+                break
+        yield from self._sorted(ranked, at_once)
+
+    def _sorted(self, ranked: list[tuple[float, int]], at_once: int) -> Iterator[list[Row]]:
+        for some in batched(sorted(ranked, reverse=True), at_once):
             # If the index was rebuilt in the meantime, articles have the same row numbers in the new one.
             known = self._keys(row for _, row in some)
             yield [Row(row, *known[row], score) for score, row in some if row in known]
+
+    def _few(self, asked: Conditions, condition: str, number: int, files: _Files) -> tuple[str, list[str]]:
+        """Return a query that is fast if a file has few matches, and its first values.
+
+        FTS5 counts only words that less than half of the articles of the largest file have. It gives all
+        other words a weight of almost 0.
+        """
+        ((month, articles),) = files.articles.most_common(1)
+        counted = "SELECT count(*) FROM words WHERE words MATCH ?"
+        ranked = [
+            one
+            for one, is_word in asked.ranking.items()
+            if not is_word or 2 * sum(n for (n,) in self._found(number, month, counted, one)) < articles
+        ]
+        # The plus has the effect that FTS5 reads the rows in ascending order, which is twice as fast.
+        if not ranked:
+            return f"SELECT 0.0, rowid FROM words {condition} ORDER BY +rowid DESC LIMIT ?", []
+        query = f"SELECT {_SCORE}, rowid FROM words WHERE words MATCH ?"
+        # Here it has the effect that the inner query is executed once, and not the outer one for each row.
+        query += f" AND +rowid IN (SELECT rowid FROM words {condition}) ORDER BY rowid DESC LIMIT ?"
+        return query, [" AND ".join(ranked)]
 
     def _keys(self, rows: Iterable[int]) -> dict[int, tuple[bytes, int]]:
         """Return key and version of the articles with these row numbers."""

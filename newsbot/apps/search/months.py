@@ -26,7 +26,7 @@ from newsbot.items import Bounded
 UNDATED = "0000-00"
 """The month of articles without a date."""
 _NAME = re.compile(r"\d{4}-\d\d(-\d\d)?")
-_OPEN = 64
+_OPEN = 128
 """Maximum number of files that are open for searches."""
 _MERGED = 250
 """Approximate number of pages of the file that one step of merging writes. Other writers wait for at most one
@@ -94,7 +94,7 @@ class Months:
         if len(self._open) >= _OPEN:
             self._shut(next(iter(self._open)))
         connection = open_database(path, component="search", migrations=_MIGRATIONS)
-        connection.execute("PRAGMA cache_size=-8192")  # KiB
+        connection.execute("PRAGMA cache_size=-4096")  # KiB
         self._open[path] = path.stat().st_ino, connection
         return connection
 

@@ -421,12 +421,27 @@ def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> 
     ``languages`` are the languages in which articles were stemmed
     (:func:`newsbot.pages.text.stems.stemming`). Each word is replaced by its stems in these languages.
     """
-    nodes = list(query.parts())
-    nodes += [Mark("site", where.source)] if where.source is not None else []
-    nodes += [Mark("lang", where.language)] if where.language is not None else []
+    nodes = _nodes(query, where)
     # Posts are found only if the query asks for them.
     nodes += [] if any(map(_names_form, nodes)) else [Not(Mark(FORM, POST, (POST,)))]
     return expression_of(All(tuple(nodes)), languages)
+
+
+def ranking(query: Query, where: ArticleFilter, languages: Sequence[str]) -> dict[str, bool]:
+    """Return FTS5 expressions that together give the matches of :func:`expression` the same BM25 scores.
+
+    The values are True for words and phrases. Excluded words and languages are left out, because they add
+    nothing to a score. So the expressions can match other articles too.
+    """
+    nodes = [one for one in _nodes(query, where) if not isinstance(one, Not)]
+    nodes = [one for one in nodes if not isinstance(one, Mark) or one.field != "lang"]
+    return {expression_of(one, languages): isinstance(one, Term) for one in nodes}
+
+
+def _nodes(query: Query, where: ArticleFilter) -> list[Node]:
+    nodes = list(query.parts())
+    nodes += [Mark("site", where.source)] if where.source is not None else []
+    return nodes + ([Mark("lang", where.language)] if where.language is not None else [])
 
 
 def _names_form(node: Node) -> bool:
