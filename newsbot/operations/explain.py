@@ -200,7 +200,6 @@ REASONS: Mapping[str, str] = {
 """Texts for users, by reason."""
 LEFT: Mapping[str, str] = {
     Reason.WAITS: "links of this form wait: too little is known of their pages, or they were not articles",
-    Reason.OTHER_LISTS: "other lists (numbered pages, an archive or a sitemap) lead to the older articles",
 }
 """Texts for the reasons why a URL in the queue was not fetched."""
 

@@ -290,7 +290,7 @@ class SiteFamilies:
             family.sampled -= result.is_weak
         else:
             family.refused[result.refusal] += 1
-            self.wasted += 1
+            self.wasted += not result.is_list
 
     def _family(self, name: str) -> Family:
         if name not in self.families:
@@ -346,35 +346,53 @@ class SiteFamilies:
         order = (State.OPEN, State.UNKNOWN, State.CLOSED)
         return order.index(self.state(name)), not family.listed, -family.best
 
-    def may_fetch(self, name: str, now: float, explore: float) -> bool:
-        """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1)."""
+    def may_fetch(self, name: str, now: float, explore: float, *, needs_lists: bool = False) -> bool:
+        """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1).
+
+        Lists are tried one after the other. If the site needs them to find its articles, they need no budget.
+        """
         family, state = self.families.get(name, _NEW), self.state(name)
-        in_flight = family.in_flight(now)
+        in_flight, is_list = family.in_flight(now), name.startswith(LISTS)
         if state is State.OPEN:
             return True
         if state is State.CLOSED:
             if now - family.sampled_at < HEAL_AFTER:
                 return False
-        elif in_flight >= SAMPLES or family.bad + in_flight >= MOST_SAMPLES:
+        elif in_flight >= (1 if is_list else SAMPLES) or family.bad + in_flight >= MOST_SAMPLES:
             return False
-        return self.may_waste(now, explore, listed=family.listed and state is State.UNKNOWN)
+        if self.is_needless(name):
+            return False
+        if is_list and needs_lists:
+            return True
+        return self.may_waste(now, explore, listed=family.listed and state is State.UNKNOWN, lists=is_list)
 
-    def may_waste(self, now: float, explore: float, *, listed: bool) -> bool:
-        """Return True if one more page may be fetched that may be no article.
+    def may_waste(self, now: float, explore: float, *, listed: bool, lists: bool = False) -> bool:
+        """Return True if one more page may be fetched that may be no article, or may be a needless list.
 
         All pages that are fetched now count as if they were no articles, so that they cannot exceed the
-        budget.
+        budget. ``lists``: the page is a list. Lists have a budget of the same size.
         """
-        flying = sum(
-            family.in_flight(now)
+        others = [
+            family
             for name, family in self.families.items()
-            if self.state(name) is not State.OPEN
-        )
-        if self.names_articles:
+            if name.startswith(LISTS) is lists and self.state(name) is not State.OPEN
+        ]
+        wasted = sum(family.bad for family in others) if lists else self.wasted
+        flying = sum(family.in_flight(now) for family in others)
+        if self.names_articles or lists:
             budget = math.floor(explore * self.articles) + (LISTED_BUDGET if listed else 0)
         else:
             budget = max(FIRST_BUDGET, math.floor(max(explore, UNNAMED_SHARE) * self.articles))
-        return self.wasted + flying < budget
+        return wasted + flying < budget
+
+    def is_needless(self, name: str) -> bool:
+        """Return True for lists by tag, category or author if numbered pages or an archive lead to the same
+        articles."""
+        by_subject = name.startswith(LISTS) and "*" in name and self.state(name) is not State.OPEN
+        return by_subject and any(
+            family.good and other.startswith(LISTS) and "*" not in other
+            for other, family in self.families.items()
+        )
 
     def reason(self, name: str) -> str:
         """Return why the members of a family wait, as a token with the numbers:
