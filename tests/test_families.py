@@ -180,37 +180,37 @@ def test_samples_are_counted_only_if_links_wait(desk) -> None:
     assert families.of("news.test").families["/@"].in_flight(desk.clock()) == 1
 
 
-def of_list(shape: str, *, fruitful: bool) -> Result:
+def of_list(path: str, *, fruitful: bool) -> Result:
     refusal = "" if fruitful else Reason.BARREN_LIST.value
-    return Result(family=list_family(shape), named=False, refusal=refusal, is_list=True)
+    return Result(family=list_family(SITE + path), named=False, refusal=refusal, is_list=True)
 
 
 def test_lists_are_tried_one_after_the_other() -> None:
-    days, site = list_family("#/#/#/"), SiteFamilies()
+    days, site = list_family(SITE + "/2026/11/20/"), SiteFamilies()
     assert site.may_fetch(days, NOW, EXPLORE, needs_lists=True)
     assert not site.may_fetch(days, NOW, EXPLORE), "a site without articles has no budget for needless lists"
     site.add(Result(family=days, sampled_at=NOW))
     assert not site.may_fetch(days, NOW, EXPLORE, needs_lists=True)
-    assert site.may_fetch(list_family("tag/*/"), NOW, EXPLORE, needs_lists=True)
+    assert site.may_fetch(list_family(SITE + "/tag/climate/"), NOW, EXPLORE, needs_lists=True)
     for _ in range(ENOUGH):
-        site.add(of_list("#/#/#/", fruitful=False))
+        site.add(of_list("/2026/11/21/", fruitful=False))
     assert site.state(days) is State.CLOSED
     assert not site.may_fetch(days, NOW, EXPLORE, needs_lists=True)
     assert site.wasted == 0, "lists do not use up the budget of pages"
     site.add(Result(family=days, sampled_at=NOW + HEAL_AFTER))
     for _ in range(ENOUGH):
-        site.add(of_list("#/#/#/", fruitful=True))
+        site.add(of_list("/2026/11/21/", fruitful=True))
     assert site.state(days) is State.OPEN
 
 
 def test_lists_by_subject_wait_if_other_lists_lead_to_articles() -> None:
-    tags = list_family("tag/*/")
-    site = site_with(of_list("tag/*/", fruitful=False), of_list("#/#/", fruitful=False))
+    tags = list_family(SITE + "/tag/climate/")
+    site = site_with(of_list("/tag/rivers/", fruitful=False), of_list("/2026/11/", fruitful=False))
     assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
-    site.add(of_list("page/#/", fruitful=True))
+    site.add(of_list("/page/2/", fruitful=True))
     assert not site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
     for _ in range(ENOUGH):
-        site.add(of_list("tag/*/", fruitful=True))
+        site.add(of_list("/tag/rivers/", fruitful=True))
     assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
 
 

@@ -358,7 +358,7 @@ def end(desk, visit, *links, status=200):
     desk.settle(visit)
 
 
-DAYS = list_family("archive/#/#/#")
+DAYS = list_family("https://news.test/archive/2026/11/01")
 
 
 def queue(desk, *urls):

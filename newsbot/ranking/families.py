@@ -119,9 +119,13 @@ LISTS = "list:"
 """Prefix of the names of families of lists."""
 
 
-def list_family(shape: str) -> str:
-    """Return the family of the lists with a shape (:func:`newsbot.pages.discovery.list_pages.shape_of`)."""
-    return f"{LISTS}{shape}"[:MAX_NAME]
+_SUBJECT = re.compile(r"/[^/]+/[*@]")
+"""Matches the family of lists by tag, category or author: a folder with a list for each name."""
+
+
+def list_family(url: str) -> str:
+    """Return the family of the list at a canonical URL, such as ``list:/#/#/``."""
+    return f"{LISTS}{family_of(url)}"[:MAX_NAME]
 
 
 # --- states
@@ -388,9 +392,10 @@ class SiteFamilies:
     def is_needless(self, name: str) -> bool:
         """Return True for lists by tag, category or author if numbered pages or an archive lead to the same
         articles."""
-        by_subject = name.startswith(LISTS) and "*" in name and self.state(name) is not State.OPEN
-        return by_subject and any(
-            family.good and other.startswith(LISTS) and "*" not in other
+        if not name.startswith(LISTS) or not _SUBJECT.search(name) or self.state(name) is State.OPEN:
+            return False
+        return any(
+            family.good and other.startswith(LISTS) and not _SUBJECT.search(other)
             for other, family in self.families.items()
         )
 

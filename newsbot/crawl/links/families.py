@@ -23,7 +23,6 @@ from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, EntryData, Known, Lease, known_of
 from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_reason
 from newsbot.pages.discovery.list_pages import above
-from newsbot.pages.discovery.list_pages import shape_of as list_shape
 from newsbot.pages.extraction.verdict import REQUIRED, Standing
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.ranking.families import (
@@ -360,9 +359,9 @@ class Families:
         then be tried, as long as pages may be fetched in vain.
         For example, if the list of a month has articles, the lists of other years lead to more of them.
         """
-        domain, names = entry.data["source"], {list_family(list_shape(entry.url))}
+        domain, names = entry.data["source"], {self._family(entry)}
         if fruitful:
-            higher = {list_family(list_shape(url)) for url in above(entry.url)}
+            higher = {list_family(url) for url in above(entry.url)}
             names |= higher & self.of(domain).families.keys()
         refusal = "" if fruitful else Reason.BARREN_LIST.value
         may_waste = self.of(domain).may_waste(self._context.clock(), self._explore, listed=False)
@@ -454,8 +453,7 @@ class Families:
 
     def _family(self, entry: Entry) -> str:
         """Return the family of a link: of lists, or of articles."""
-        is_list = entry.kind is Kind.SECTION
-        return list_family(list_shape(entry.url)) if is_list else self._name(entry)
+        return f"{LISTS if entry.kind is Kind.SECTION else ''}{self._name(entry)}"
 
     def _name(self, entry: Entry) -> str:
         rule = self._context.rules.get(entry.data["source"]) or self._context.rule_for(entry.url)

@@ -376,20 +376,6 @@ def _list_of(url: str) -> str:
     return url.partition("://")[2].removeprefix("www.").rstrip("/?&")
 
 
-def shape_of(url: str) -> str:
-    """Return the path and query of a URL, with ``#`` for each number and ``*`` for the name of a subject.
-
-    All days of a calendar have the same shape. All tags of a site have the same shape, too.
-    """
-    rest = url.partition("://")[2].partition("/")[2]
-    above = rest.rstrip("/").rpartition("/")[0]
-    # "/tag/climate/": the segment after a word such as "tag" is the name of a subject
-    is_subject = above.rpartition("/")[2].lower() in LISTS and "?" not in rest
-    if is_subject and not is_archive(url) and not is_pagination(url):
-        rest = f"{above}/*{'/' * rest.endswith('/')}"
-    return _NUMBER.sub("#", rest)
-
-
 def is_index(url: str) -> bool:
     """Return True for the page that lists all tags, categories or authors of a site."""
     return _SUFFIX.sub("", _list_of(url)).rpartition("/")[2].lower() in LISTS
