@@ -214,6 +214,15 @@ def test_lists_by_subject_wait_if_other_lists_lead_to_articles() -> None:
     assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
 
 
+def test_further_lists_by_subject_need_a_budget_if_feeds_name_the_articles() -> None:
+    tags, months = list_family(SITE + "/tag/climate/"), list_family(SITE + "/2026/11/")
+    site = site_with(of_list("/tag/rivers/", fruitful=False), of_list("/2026/10/", fruitful=False))
+    assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+    site.add(Result(family="/posts/*/", is_named=True))
+    assert not site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+    assert site.may_fetch(months, NOW, EXPLORE, needs_lists=True)
+
+
 def test_samples_without_a_result_are_no_longer_waited_for() -> None:
     site = site_with(*[Result(family="/x/*", sampled_at=NOW)] * SAMPLES)
     assert not site.may_fetch("/x/*", NOW + 60, EXPLORE)

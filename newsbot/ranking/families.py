@@ -353,7 +353,8 @@ class SiteFamilies:
     def may_fetch(self, name: str, now: float, explore: float, *, needs_lists: bool = False) -> bool:
         """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1).
 
-        Lists are tried one after the other. If the site needs them to find its articles, they need no budget.
+        Lists are tried one after the other. If the site needs them to find its articles, they need no budget,
+        except further lists by subject after one that led to nothing, if feeds name articles.
         """
         family, state = self.families.get(name, _NEW), self.state(name)
         in_flight, is_list = family.in_flight(now), name.startswith(LISTS)
@@ -366,7 +367,8 @@ class SiteFamilies:
             return False
         if self.is_needless(name):
             return False
-        if is_list and needs_lists:
+        doubtful = family.bad > 0 and self.names_articles and _SUBJECT.search(name)
+        if is_list and needs_lists and not doubtful:
             return True
         return self.may_waste(now, explore, listed=family.listed and state is State.UNKNOWN, lists=is_list)
 
