@@ -376,15 +376,16 @@ class SiteFamilies:
         """Return True if one more page may be fetched that may be no article, or may be a needless list.
 
         All pages that are fetched now count as if they were no articles, so that they cannot exceed the
-        budget. ``lists``: the page is a list. Lists have a budget of the same size.
+        budget. ``lists``: the page is a list. On a site that names no articles, lists do not use up the
+        budget of pages.
         """
-        others = [
-            family
-            for name, family in self.families.items()
-            if name.startswith(LISTS) is lists and self.state(name) is not State.OPEN
-        ]
-        wasted = sum(family.bad for family in others) if lists else self.wasted
-        flying = sum(family.in_flight(now) for family in others)
+        flying, wasted = 0, self.wasted
+        for name, family in self.families.items():
+            if self.state(name) is not State.OPEN:
+                is_list = name.startswith(LISTS)
+                if lists or self.names_articles or not is_list:
+                    flying += family.in_flight(now)
+                    wasted += family.bad * is_list
         if self.names_articles or lists:
             budget = math.floor(explore * self.articles) + (LISTED_BUDGET if listed else 0)
         else:
