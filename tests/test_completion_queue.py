@@ -14,7 +14,6 @@ from newsbot.crawl.visit import Ending, Found
 from newsbot.errors import DataUnavailable, RecordRefused
 from newsbot.items import Kind, Link, Where
 from newsbot.middlewares.links import LinksMiddleware
-from newsbot.pages.discovery.list_pages import ListTrials
 from tests.builders import fill, make_request
 from tests.test_robots import Site
 
@@ -242,13 +241,3 @@ def test_start_urls_are_queued_when_the_data_is_available_again(desk, monkeypatc
 
     assert asyncio.run(begin()) == []
     assert states(desk, "https://news.test/feed.xml") == ["pending"]
-
-
-def test_a_list_trial_without_articles_makes_room_for_another_list():
-    trials = ListTrials()
-    assert trials.may_try("news.test", "https://news.test/tag/1")
-    assert not trials.may_try("news.test", "https://news.test/tag/2")
-    trials.release("news.test", "https://news.test/tag/2")
-    assert not trials.may_try("news.test", "https://news.test/tag/2")
-    trials.release("news.test", "https://news.test/tag/1")
-    assert trials.may_try("news.test", "https://news.test/tag/2")

@@ -241,3 +241,26 @@ def test_a_page_that_a_person_asked_for_is_read_as_an_article_at_any_address(sit
     site.page(url, article_html(1))
     world.crawl("-a", f"url={url}")
     assert world.urls() == [url]
+
+
+def test_a_site_with_endless_lists_ends(site, world):
+    """Each author's list has an archive of its own, and links to the lists of more authors."""
+    posts = [f"{HOST}/posts/a-story-of-the-town-{n}/" for n in range(6)]
+    names = [
+        f"{first}-{last}"
+        for first in ("ann", "bea", "cem", "dov")
+        for last in ("abel", "bond", "cole", "dean")
+    ]
+    authors = [f"{HOST}/by/{name}/archive/{year}/" for name in names for year in (2024, 2025, 2026)]
+    site.robots("User-agent: *\nDisallow: /*xml\n", host="news.test")
+    site.page(f"{HOST}/", bare([*posts, *authors[:4]], feed="/feed"))
+    site.page(f"{HOST}/feed", feed_xml(posts), headers=XML)
+    for number, url in enumerate(posts):
+        site.page(url, article_html(number))
+    for number, url in enumerate(authors):
+        site.page(url, bare([*posts, *authors[number:], *authors[:number]]))
+    world.rule("news.test", f"domain: news.test\nseeds: {HOST}/\n")
+    world.crawl()
+    assert sorted(world.urls()) == posts
+    read = [path for path in site.seen("news.test") if path.startswith("/by/")]
+    assert len(read) <= 2, "the other lists wait after the first that led to nothing"

@@ -22,6 +22,7 @@ from newsbot.ranking.families import (
     SiteFamilies,
     State,
     family_of,
+    list_family,
 )
 from newsbot.sites.families import pattern_of, rows_of, sentences
 
@@ -173,8 +174,53 @@ def test_samples_are_counted_only_if_links_wait(desk) -> None:
     """Two samples may be taken, but only one link of this family waits."""
     families = desk.crawl.families
     families._hold([("/@", desk.entry("https://news.test/cart", why=Reason.LIKELY_ARTICLE.value))], None)
-    assert [entry.url for entry in families._released("news.test", lists=False)] == ["https://news.test/cart"]
+    assert [entry.url for entry in families._released("news.test", needs_lists=False)] == [
+        "https://news.test/cart"
+    ]
     assert families.of("news.test").families["/@"].in_flight(desk.clock()) == 1
+
+
+def of_list(path: str, *, fruitful: bool) -> Result:
+    refusal = "" if fruitful else Reason.BARREN_LIST.value
+    return Result(family=list_family(SITE + path), named=False, refusal=refusal, is_list=True)
+
+
+def test_lists_are_tried_one_after_the_other() -> None:
+    days, site = list_family(SITE + "/2026/11/20/"), SiteFamilies()
+    assert site.may_fetch(days, NOW, EXPLORE, needs_lists=True)
+    assert not site.may_fetch(days, NOW, EXPLORE), "a site without articles has no budget for needless lists"
+    site.add(Result(family=days, sampled_at=NOW))
+    assert not site.may_fetch(days, NOW, EXPLORE, needs_lists=True)
+    assert site.may_fetch(list_family(SITE + "/tag/climate/"), NOW, EXPLORE, needs_lists=True)
+    for _ in range(ENOUGH):
+        site.add(of_list("/2026/11/21/", fruitful=False))
+    assert site.state(days) is State.CLOSED
+    assert not site.may_fetch(days, NOW, EXPLORE, needs_lists=True)
+    assert site.wasted == 0, "lists do not use up the budget of pages"
+    site.add(Result(family=days, sampled_at=NOW + HEAL_AFTER))
+    for _ in range(ENOUGH):
+        site.add(of_list("/2026/11/21/", fruitful=True))
+    assert site.state(days) is State.OPEN
+
+
+def test_lists_by_subject_wait_if_other_lists_lead_to_articles() -> None:
+    tags = list_family(SITE + "/tag/climate/")
+    site = site_with(of_list("/tag/rivers/", fruitful=False), of_list("/2026/11/", fruitful=False))
+    assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+    site.add(of_list("/page/2/", fruitful=True))
+    assert not site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+    for _ in range(ENOUGH):
+        site.add(of_list("/tag/rivers/", fruitful=True))
+    assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+
+
+def test_further_lists_by_subject_need_a_budget_if_feeds_name_the_articles() -> None:
+    tags, months = list_family(SITE + "/tag/climate/"), list_family(SITE + "/2026/11/")
+    site = site_with(of_list("/tag/rivers/", fruitful=False), of_list("/2026/10/", fruitful=False))
+    assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+    site.add(Result(family="/posts/*/", is_named=True))
+    assert not site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+    assert site.may_fetch(months, NOW, EXPLORE, needs_lists=True)
 
 
 def test_samples_without_a_result_are_no_longer_waited_for() -> None:

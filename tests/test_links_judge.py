@@ -11,11 +11,11 @@ from newsbot import urls as urls_module
 from newsbot.clock import utc
 from newsbot.crawl.links import queue as intake
 from newsbot.crawl.links.judge import ASKED_PRIORITY
-from newsbot.crawl.visit import Check, Found, Visit
+from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
-from newsbot.pages.discovery.list_pages import ListTrials
-from newsbot.ranking.families import Result, family_of
+from newsbot.ranking.families import Result, State, family_of, list_family
+from newsbot.sites.families import FamilyNotes
 from newsbot.urls import fingerprint
 from tests.builders import START, fill
 
@@ -358,77 +358,71 @@ def end(desk, visit, *links, status=200):
     desk.settle(visit)
 
 
+DAYS = list_family("https://news.test/archive/2026/11/01")
+
+
+def queue(desk, *urls):
+    """Queue links of the front page, and those of its families that are tried."""
+    desk.crawl.links.queue(found(*urls, where=Where.NAVIGATION), desk.front)
+    desk.crawl.links.queue_released(desk.front)
+
+
+def queued(desk):
+    return [day for day in range(1, 10) if entry(desk, archive(day)) is not None]
+
+
 def test_one_list_of_a_shape_is_queued_until_it_yields(section):
-    section.crawl.links.queue(found(*map(archive, range(1, 6)), where=Where.NAVIGATION), section.front)
-    assert entry(section, archive(1)) is not None
-    assert entry(section, archive(2)) is None
-    assert rejected(section) == {"barren_list": 4}
-    end(section, on_list(section, archive(1)), STORY, archive(3))
-    assert entry(section, archive(3)) is not None
+    queue(opened(section), *map(archive, range(1, 6)))
+    [tried] = queued(section)
+    assert rejected(section) == {"waits": 5}
+    end(section, on_list(section, archive(tried)), STORY)
+    assert queued(section) == [1, 2, 3, 4, 5]
 
 
-def test_lists_found_on_a_list_without_articles_are_not_queued(section):
-    end(section, on_list(section, archive(1)), archive(2))
-    assert entry(section, archive(2)) is None
-    end(section, on_list(section, archive(7)))
-    section.crawl.links.queue(found(archive(9), where=Where.NAVIGATION), section.front)
-    assert entry(section, archive(9)) is None
+def test_lists_of_a_shape_wait_after_two_that_led_to_nothing(section):
+    queue(section, *map(archive, range(1, 6)))
+    tried = []
+    for _ in range(2):
+        [day] = [day for day in queued(section) if day not in tried]
+        tried.append(day)
+        end(section, on_list(section, archive(day)))
+    queue(section, archive(9))
+    assert queued(section) == sorted(tried)
+    assert section.crawl.families.of("news.test").state(DAYS) is State.CLOSED
+    assert section.context.storage.waiting.counts("news.test")[DAYS] == 4
 
 
-def test_a_list_that_fails_is_replaced_by_the_next(section):
-    section.crawl.links.queue(found(archive(1), where=Where.NAVIGATION), section.front)
+def test_a_list_that_fails_is_replaced_by_another(section):
+    queue(section, archive(1))
     end(section, on_list(section, archive(1)), status=404)
-    section.crawl.links.queue(found(archive(2), where=Where.NAVIGATION), section.front)
-    assert entry(section, archive(2)) is not None
+    queue(section, archive(2))
+    assert queued(section) == [1, 2]
 
 
 def test_a_list_of_an_earlier_crawl_does_not_delay_other_lists(section):
     visit = on_list(section, archive(1))
     fill(visit, status=200)
     section.context.frontier.ack(visit.lease, next_due=START + 86400)
-    links = found(archive(1), archive(2), where=Where.NAVIGATION)
-    section.crawl.links.queue(links, section.front)
+    queue(section, archive(1), archive(2))
     assert entry(section, archive(2)) is not None
 
 
-def test_an_interrupted_visit_of_a_list_does_not_count_as_failed(section):
-    for day in (1, 3):  # the number of failures that closes a shape
-        visit = on_list(section, archive(day))
-        links = found(f"{STORY}-{day}", where=Where.BODY, depth=3, referrer=visit.url)
-        section.crawl.links.queue(links, visit)
-        section.crawl.probing._trials = ListTrials()  # the worker was killed before the visit ended
-        end(section, visit, f"{STORY}-{day}", archive(day + 1))
-        assert entry(section, archive(day + 1)) is not None
-
-
-def test_a_list_whose_articles_are_known_does_not_count_as_failed(section):
+def test_only_the_first_visit_of_a_list_counts(section):
     visit = on_list(section, archive(1))
-    end(section, visit, STORY)
-    section.clock.now += 30
-    section.context.frontier.add([visit.lease.entry], force=True)
-    again = on_list(section, archive(1))
-    key = again.lease.entry.fingerprint
-    again.check = Check(record=section.context.storage.pages.get([key])[key])
-    section.crawl.probing._trials = ListTrials()
-    end(section, again, STORY, archive(2))
-    assert entry(section, archive(2)) is not None
+    end(section, visit)
+    section.crawl.lists.end(fill(section.begin(visit.lease), status=404, error="http_404"))
+    assert section.crawl.families.of("news.test").families[DAYS].tried == 1
 
 
-@pytest.mark.parametrize(("fruitful", "taken"), [(True, True), (False, False)])
-def test_a_list_under_trial_may_be_visited_by_another_worker(section, fruitful, taken):
-    section.crawl.links.queue(found(archive(1), where=Where.NAVIGATION), section.front)
-    ours, section.crawl.probing._trials = section.crawl.probing._trials, ListTrials()
-    end(section, on_list(section, archive(1)), *([STORY] if fruitful else []))
-    section.crawl.probing._trials = ours  # the other worker, which has not seen the result
-    if not fruitful:
-        ours.tell("news.test", archive(9), fruitful=False)
-        ours.may_try("news.test", archive(1))
-    section.crawl.links.queue(found(archive(5), where=Where.NAVIGATION), section.front)
-    assert (entry(section, archive(5)) is not None) == taken
-
-
-def test_further_pages_are_followed_from_their_own_list_only(section):
-    own, strange = SECTION + "?page=2", "https://news.test/sport/?page=2"
-    section.crawl.links.queue(found(own, strange, where=Where.NAVIGATION), section.front)
-    assert entry(section, own) is not None
-    assert entry(section, strange) is None
+@pytest.mark.parametrize("fruitful", [True, False])
+def test_a_list_may_be_visited_by_another_worker(section, fruitful):
+    queue(section, archive(1), archive(2))
+    other = FamilyNotes()
+    refusal = "" if fruitful else "barren_list"
+    other.add(
+        section.context.notes, "news.test", Result(family=DAYS, named=False, refusal=refusal, is_list=True)
+    )
+    other.write(section.context.notes)
+    section.crawl.sites.families.write(section.context.notes)  # as at each heartbeat
+    queue(section, archive(5))
+    assert len(queued(section)) == (3 if fruitful else 2)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import html
 
 from newsbot.items import Link, Where
-from newsbot.pages.discovery.list_pages import belongs_to, split_pages, stated_next
+from newsbot.pages.discovery.list_pages import split_pages, stated_next
 
 SITE = "https://a.test"
 
@@ -106,25 +106,6 @@ def test_rel_next_is_followed_and_an_earlier_page_is_not_next():
 def test_pages_of_a_list_are_on_the_same_host():
     link = Link(url="https://b.test/page/2/", where=Where.BODY, text="Next")
     assert split_pages([link], SITE + "/", [link.url])[1] == []
-
-
-@pytest.mark.parametrize(
-    ("url", "page", "belongs"),
-    [
-        ("https://a.test/politics?page=2", "https://a.test/politics", True),
-        ("https://a.test/politics/page/2", "https://www.a.test/politics/", True),
-        ("http://a.test/politics/page/3", "https://a.test/politics/page/2", True),
-        ("https://a.test/politics/2", "https://a.test/politics", True),
-        ("https://a.test/politics?page=3", "https://a.test/politics?page=2", True),
-        ("https://a.test/politics?tag=x&page=2", "https://a.test/politics?tag=x", True),
-        ("https://a.test/sport?page=2", "https://a.test/politics", False),
-        ("https://a.test/politics?tag=y&page=2", "https://a.test/politics?tag=x", False),
-        ("https://b.test/politics?page=2", "https://a.test/politics", False),
-        ("https://a.test/politics?page=2", "", False),
-    ],
-)
-def test_further_pages_of_a_list_differ_in_the_page_number_only(url, page, belongs):
-    assert belongs_to(url, page) is belongs
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=30))

@@ -33,7 +33,7 @@ from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
 from newsbot.middlewares.robots import RobotsMiddleware
 from newsbot.pages.discovery import list_pages
-from newsbot.pages.discovery.list_pages import ListTrials, ListWalks
+from newsbot.pages.discovery.list_pages import ListWalks
 from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
 from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
 from newsbot.sites import rights, statistics
@@ -64,7 +64,7 @@ def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
 # --- all parts of a crawl together
 LIMITS = {
     "newsbot.crawl.links.canonical": ("MAX_SETTLED",),
-    "newsbot.crawl.links.trials": ("MAX_HOSTS",),
+    "newsbot.crawl.links.lists": ("MAX_HOSTS",),
     "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES", "MAX_HELD", "MAX_LISTED"),
     "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
     "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
@@ -218,22 +218,6 @@ def test_dates_of_a_long_list_are_dropped_and_its_age_is_kept() -> None:
     assert len(walks._walks["/1"].dates) <= list_pages.OLD_ENOUGH + 1
     assert walks.is_older("/1", 50.0)
     assert not walks.is_older("/1", 51.0)
-
-
-def test_the_number_of_waiting_lists_has_a_limit_over_all_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_pages, "MAX_OF_ALL", 50, raising=False)
-    lists = ListTrials()
-    for number in range(100):
-        lists.may_try("a.test", f"https://a.test/kind-{chr(97 + number % 26)}{chr(97 + number // 26)}/1")
-        for day in range(2, 5):
-            lists.hold(
-                "a.test", f"https://a.test/kind-{chr(97 + number % 26)}{chr(97 + number // 26)}/{day}", 1
-            )
-    assert sum(len(trial.held) for trial in lists._trials.values()) <= 50
-    first = "https://a.test/kind-aa/1"
-    assert len(lists.released("a.test", first)) == 3
-    lists.hold("a.test", first.replace("/1", "/9"), 1)
-    assert len(lists.released("a.test", first)) == 1
 
 
 def test_the_number_of_families_of_a_site_is_limited_and_named_ones_are_kept() -> None:

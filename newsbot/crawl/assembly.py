@@ -33,10 +33,10 @@ from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
+from newsbot.crawl.links.lists import Lists
 from newsbot.crawl.links.queue import Links
 from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
-from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.reachability import Reachability
@@ -101,7 +101,7 @@ class Crawl:
             ranked=settings.getbool("NEWSBOT_RANKING"),
         )
         self.spellings = Spellings(context)
-        self.probing = ListProbing(context, self.scope, self.sources, self.families)
+        self.lists = Lists(context, self.scope, self.sources, self.families)
         self.feed_details = FeedDetails(context)
         self.room = Room(context, settings.getint("NEWSBOT_QUEUE_PER_SITE"))
         self.links = Links(
@@ -110,7 +110,7 @@ class Crawl:
             politeness=self.politeness,
             registry=self.sources,
             judge=self.judge,
-            probing=self.probing,
+            lists=self.lists,
             families=self.families,
             canonical=self.canonical,
             spellings=self.spellings,
@@ -124,7 +124,7 @@ class Crawl:
         self.completion = Completion(
             context=context,
             links=self.links,
-            probing=self.probing,
+            lists=self.lists,
             usual_places=UsualPlaces(context, self.judge, self.links, self.sources),
             canonical=self.canonical,
             spellings=self.spellings,

@@ -27,10 +27,10 @@ from newsbot.crawl.failures import NO_TLS
 from newsbot.crawl.group_calls import LARGEST, ReadAhead
 from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.feed_details import FeedDetails
+from newsbot.crawl.links.lists import Lists
 from newsbot.crawl.links.queue import Links, parts
 from newsbot.crawl.links.room import WAIT
 from newsbot.crawl.links.spellings import Spellings, respelled
-from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.reachability import Reachability
 from newsbot.crawl.recrawl_policy import RecrawlPolicies
@@ -71,7 +71,7 @@ class Completion:
 
     context: Context
     links: Links
-    probing: ListProbing
+    lists: Lists
     usual_places: UsualPlaces
     canonical: Canonical
     spellings: Spellings
@@ -123,7 +123,7 @@ class Completion:
         self.known.forget(key)
 
     def _conclude(self, visit: Visit) -> Iterator[Step]:
-        self.probing.end(visit)
+        self.lists.end(visit)
         self.usual_places.guess(visit)
         if visit.ending is Ending.FAULT:
             visit.settling.error = Reason.OURS.value

@@ -175,7 +175,7 @@ class Batch:
     pages: list[PageRecord] = field(default_factory=list)
     """New page records for ``entries``."""
     held: dict[bytes, Entry] = field(default_factory=dict)
-    """Links of doubtful URL shape, by fingerprint (:mod:`newsbot.crawl.links.trials`).
+    """Links that wait for their family, by fingerprint (:mod:`newsbot.crawl.links.families`).
 
     They are queued when another page with the same shape turns out to be an article.
     """

@@ -516,7 +516,7 @@ class FrontierScheduler(Component, BaseScheduler):
                 visit.lease = lease
                 self._context.frontier.return_turn(lease.entry.host, lease.turn)
                 return _Decision.LEFT
-        if reason := self._crawl.families.left(lease) or self._crawl.probing.left(lease):
+        if reason := self._crawl.families.left(lease):
             self._crawl.families.leave(lease, reason)
             return _Decision.LEFT
         if self._crawl.room.must_wait(lease):

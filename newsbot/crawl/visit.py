@@ -172,12 +172,9 @@ class Settling:
     left_out: int = 0
     """Number of links that did not fit into the queue (:mod:`newsbot.crawl.links.room`)."""
     goes_on: bool = False
-    """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.trials`)."""
-    tried: bool = False
-    """True once the result of this list is recorded, if it was read as a trial for lists of its kind.
-
-    See :mod:`newsbot.crawl.links.trials`.
-    """
+    """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.lists`)."""
+    told: bool = False
+    """True once the result of this list is recorded for its family."""
     taught: bool = False
     """True once URL learning knows whether the page is an article (:mod:`newsbot.ranking.url_learning`)."""
     booked: bool = False

@@ -119,9 +119,13 @@ LISTS = "list:"
 """Prefix of the names of families of lists."""
 
 
-def list_family(shape: str) -> str:
-    """Return the family of the lists with a shape (:func:`newsbot.pages.discovery.list_pages.shape_of`)."""
-    return f"{LISTS}{shape}"[:MAX_NAME]
+_SUBJECT = re.compile(r"/[^/]+/[*@]")
+"""Matches the family of lists by tag, category or author: a folder with a list for each name."""
+
+
+def list_family(url: str) -> str:
+    """Return the family of the list at a canonical URL, such as ``list:/#/#/``."""
+    return f"{LISTS}{family_of(url)}"[:MAX_NAME]
 
 
 # --- states
@@ -290,7 +294,7 @@ class SiteFamilies:
             family.sampled -= result.is_weak
         else:
             family.refused[result.refusal] += 1
-            self.wasted += 1
+            self.wasted += not result.is_list
 
     def _family(self, name: str) -> Family:
         if name not in self.families:
@@ -346,35 +350,57 @@ class SiteFamilies:
         order = (State.OPEN, State.UNKNOWN, State.CLOSED)
         return order.index(self.state(name)), not family.listed, -family.best
 
-    def may_fetch(self, name: str, now: float, explore: float) -> bool:
-        """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1)."""
+    def may_fetch(self, name: str, now: float, explore: float, *, needs_lists: bool = False) -> bool:
+        """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1).
+
+        Lists are tried one after the other. If the site needs them to find its articles, they need no budget,
+        except further lists by subject after one that led to nothing, if feeds name articles.
+        """
         family, state = self.families.get(name, _NEW), self.state(name)
-        in_flight = family.in_flight(now)
+        in_flight, is_list = family.in_flight(now), name.startswith(LISTS)
         if state is State.OPEN:
             return True
         if state is State.CLOSED:
             if now - family.sampled_at < HEAL_AFTER:
                 return False
-        elif in_flight >= SAMPLES or family.bad + in_flight >= MOST_SAMPLES:
+        elif in_flight >= (1 if is_list else SAMPLES) or family.bad + in_flight >= MOST_SAMPLES:
             return False
-        return self.may_waste(now, explore, listed=family.listed and state is State.UNKNOWN)
+        if self.is_needless(name):
+            return False
+        doubtful = family.bad > 0 and self.names_articles and _SUBJECT.search(name)
+        if is_list and needs_lists and not doubtful:
+            return True
+        return self.may_waste(now, explore, listed=family.listed and state is State.UNKNOWN, lists=is_list)
 
-    def may_waste(self, now: float, explore: float, *, listed: bool) -> bool:
-        """Return True if one more page may be fetched that may be no article.
+    def may_waste(self, now: float, explore: float, *, listed: bool, lists: bool = False) -> bool:
+        """Return True if one more page may be fetched that may be no article, or may be a needless list.
 
         All pages that are fetched now count as if they were no articles, so that they cannot exceed the
-        budget.
+        budget. ``lists``: the page is a list. On a site that names no articles, lists do not use up the
+        budget of pages.
         """
-        flying = sum(
-            family.in_flight(now)
-            for name, family in self.families.items()
-            if self.state(name) is not State.OPEN
-        )
-        if self.names_articles:
+        flying, wasted = 0, self.wasted
+        for name, family in self.families.items():
+            if self.state(name) is not State.OPEN:
+                is_list = name.startswith(LISTS)
+                if lists or self.names_articles or not is_list:
+                    flying += family.in_flight(now)
+                    wasted += family.bad * is_list
+        if self.names_articles or lists:
             budget = math.floor(explore * self.articles) + (LISTED_BUDGET if listed else 0)
         else:
             budget = max(FIRST_BUDGET, math.floor(max(explore, UNNAMED_SHARE) * self.articles))
-        return self.wasted + flying < budget
+        return wasted + flying < budget
+
+    def is_needless(self, name: str) -> bool:
+        """Return True for lists by tag, category or author if numbered pages or an archive lead to the same
+        articles."""
+        if not name.startswith(LISTS) or not _SUBJECT.search(name) or self.state(name) is State.OPEN:
+            return False
+        return any(
+            family.good and other.startswith(LISTS) and not _SUBJECT.search(other)
+            for other, family in self.families.items()
+        )
 
     def reason(self, name: str) -> str:
         """Return why the members of a family wait, as a token with the numbers:

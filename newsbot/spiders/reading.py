@@ -308,7 +308,7 @@ class Reader:
         yield self._links(page, response, visit)
         if page.following and page.rights.follow:
             # The link to the next page comes after the other links, because they show whether the next page
-            # is worth reading (newsbot.crawl.links.trials).
+            # is worth reading (newsbot.crawl.links.lists).
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
         # The visit is changed after the links are queued, because the page may be a list under trial.

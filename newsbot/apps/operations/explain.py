@@ -200,7 +200,6 @@ REASONS: Mapping[str, str] = {
 """Texts for users, by reason."""
 LEFT: Mapping[str, str] = {
     Reason.WAITS: "links of this form wait: too little is known of their pages, or they were not articles",
-    Reason.OTHER_LISTS: "other lists (numbered pages, an archive or a sitemap) lead to the older articles",
 }
 """Texts for the reasons why a URL in the queue was not fetched."""
 
@@ -267,8 +266,6 @@ def _of_page(facts: Explanation) -> tuple[str, str]:
         return _failure(last), add
     if facts.known is not None and facts.known.state in ("pending", "leased"):
         return "It is queued. To fetch it now", f"{PROGRAM} crawl news -a sites={facts.rule.domain}"
-    if page is None and facts.judgement.reason == Reason.LIST:
-        return "It is a list that newsbot did not need to read. To fetch it", add
     if page is None:
         return "Nothing that newsbot has read names it. To fetch it", add
     not_fetched = page.last_fetched is None
@@ -400,8 +397,6 @@ def _named(facts: Explanation, now: float) -> str:
     """Return where a page that was not fetched is named."""
     if facts.waiting is not None:
         return f"the link waits since {_moment(facts.waiting.at, now)}"
-    if facts.judgement.reason == Reason.LIST:
-        return "links to lists that are not read are not recorded"
     return "no page or source that newsbot has read contains it"
 
 

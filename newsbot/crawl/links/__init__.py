@@ -4,7 +4,7 @@ Files in reading order:
 
 * ``judge``: which links are followed, and how soon
 * ``families``: decides which links are fetched by the families of their addresses, and keeps all other links
-* ``trials``: tries lists that no rule names, one at a time
+* ``lists``: decides how far a list is read, and whether it led to articles
 * ``room``: limits the waiting pages of a site, and the new hosts that a site names
 * ``queue``: writes records, frontier entries and counters
 * ``spellings``: tries other spellings of an address if one of them fails

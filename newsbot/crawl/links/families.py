@@ -22,7 +22,7 @@ from newsbot.crawl.entries import Batch, entry_again, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, EntryData, Known, Lease, known_of
 from newsbot.items import Bounded, EventKind, Kind, Link, Reason, Where, read_reason
-from newsbot.pages.discovery.list_pages import shape_of as list_shape
+from newsbot.pages.discovery.list_pages import above
 from newsbot.pages.extraction.verdict import REQUIRED, Standing
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.ranking.families import (
@@ -51,6 +51,8 @@ SAMPLE_PRIORITY = 5.0
 """Priority of samples on a site that names its articles. They are fetched last."""
 _NAMED = frozenset((Where.FEED, Where.NEWS_SITEMAP, Where.PUSH, Where.SEED, Where.ARGUMENT))
 OF_FAMILIES = frozenset((Reason.LIKELY_ARTICLE, Reason.SAMPLE, Reason.NOT_IN_RULE))
+FOUND_LISTS = frozenset((Reason.LIST, Reason.SUBJECT_LIST))
+"""Reasons of lists that no rule names."""
 _COPIES = frozenset((Reason.SAME_TEXT, Reason.UNCHANGED, Reason.COPY))
 
 
@@ -171,7 +173,7 @@ class Families:
         for key, entry in asked.items():
             if key in known:
                 continue
-            name, site = self._name(entry), self.of(entry.data["source"])
+            name, site = self._family(entry), self.of(entry.data["source"])
             is_open = entry.data["why"] != Reason.NOT_IN_RULE and site.state(name) is State.OPEN
             if is_open:
                 continue
@@ -181,7 +183,7 @@ class Families:
             batch.rejected[Reason.WAITS] += 1
             # A list that leads to links of unknown families may be worth reading if nothing else names
             # articles.
-            if not site.articles and site.state(name) is State.UNKNOWN:
+            if entry.kind is Kind.SECTION or (not site.articles and site.state(name) is State.UNKNOWN):
                 batch.held[key] = entry
         batch.pages = [page for page in batch.pages if page.fingerprint in batch.entries]
         self._hold(held, visit)
@@ -243,11 +245,11 @@ class Families:
             self._sources.get(domain, {}).pop(visit.lease.entry.fingerprint, None)
             if not visit.guessed and not visit.outcome.failed:
                 self._with_read_sources.add(domain)
-        lists = self.needs_lists(domain, has_sitemap=has_sitemap) and not self._awaits_sources(domain)
-        released = self._released(domain, lists=lists) + self._enough_now(domain)
+        needs_lists = self.needs_lists(domain, has_sitemap=has_sitemap)
+        released = self._released(domain, needs_lists=needs_lists) + self._enough_now(domain)
         # The page may have been redirected to another site, or a feed may list articles of several sites.
         for other in sorted(self._touched - {domain}):
-            released += self._released(other, lists=False)
+            released += self._released(other, needs_lists=False)
         self._touched.clear()
         entries = {entry.fingerprint: entry for entry in released}
         now = self._context.clock()
@@ -280,12 +282,8 @@ class Families:
             if family.waiting != (number := counts.get(name, 0)):
                 self._add(domain, Result(family=name, waiting=number, best=family.best if number else 0.0))
 
-    def _lists(self, domain: str, name: str) -> list[Entry]:
-        links = self._context.storage.waiting.of_family(domain, name, MAX_WAITING)
-        return [entry for link in links if (entry := self._entry(link, None)) is not None]
-
-    def _released(self, domain: str, *, lists: bool) -> list[Entry]:
-        """Return the links of open families, and samples. ``lists``: waiting lists are returned, too."""
+    def _released(self, domain: str, *, needs_lists: bool) -> list[Entry]:
+        """Return the links of open families, and samples."""
         site, now = self.of(domain), self._context.clock()
         waiting = [name for name, family in site.families.items() if family.waiting > 0]
         if not waiting:
@@ -294,37 +292,39 @@ class Families:
         ruled = rule is not None and bool(rule.article) and not rule.learn
         found: list[Entry] = []
         for name in sorted(waiting, key=site.promise):
-            if name.startswith(LISTS):
-                if lists:
-                    found += self._lists(domain, name)
-                continue
             is_open = site.state(name) is State.OPEN
-            if not is_open and (ruled or self._awaits_sources(domain)):
+            if not is_open and ((ruled and not name.startswith(LISTS)) or self._awaits_sources(domain)):
                 continue
-            found += self._taken(domain, name, is_open=is_open, now=now)
+            found += self._taken(domain, name, is_open=is_open, needs_lists=needs_lists, now=now)
             site = self.of(domain)
         return found
 
-    def _taken(self, domain: str, name: str, *, is_open: bool, now: float) -> list[Entry]:
+    def _taken(self, domain: str, name: str, *, is_open: bool, needs_lists: bool, now: float) -> list[Entry]:
         """Return the links of one family that may be queued now."""
-        site = self.of(domain)
+        site, is_list = self.of(domain), name.startswith(LISTS)
         number = MAX_WAITING
         if not is_open:
-            if not site.may_fetch(name, now, self._explore):
+            if not site.may_fetch(name, now, self._explore, needs_lists=needs_lists):
                 return []
             # Other workers may have taken samples in the meantime.
             self._notes.write(self._context.notes, only=domain)
             site, number = self.of(domain), 0
-            while number < SAMPLES and site.may_fetch(name, now, self._explore):
+            while number < SAMPLES and site.may_fetch(name, now, self._explore, needs_lists=needs_lists):
                 self._add(domain, Result(family=name, sampled_at=now))
                 number += 1
             if not number:
                 return []
             self._notes.write(self._context.notes, only=domain)
-        links = self._context.storage.waiting.of_family(domain, name, number)
-        why = Reason.LIKELY_ARTICLE if is_open else Reason.SAMPLE
+        of_family = self._context.storage.waiting.of_family
+        links = of_family(domain, name, MAX_WAITING if is_list else number)
+        if is_list and not is_open and links:
+            # A site links to its newest months first. Their articles are on the home page and in the feed. So
+            # the second list that is tried is the last one.
+            links.sort(key=lambda link: link.at)
+            links = links[-1:] if site.families[name].bad % 2 else links[:1]
+        why = None if is_list else Reason.LIKELY_ARTICLE if is_open else Reason.SAMPLE
         entries = [entry for link in links if (entry := self._entry(link, why)) is not None]
-        if not is_open and site.names_articles:
+        if not is_open and not is_list and site.names_articles:
             entries = [replace(entry, priority=SAMPLE_PRIORITY) for entry in entries]
         known = known_of(self._context.frontier, entries)
         done = [key for key, one in known.items() if not _is_unread(one)]
@@ -352,34 +352,25 @@ class Families:
             return True
         return not site.lists_articles and not self._awaits_sources(domain)
 
-    def may_read(self, entry: Entry) -> bool:
-        """Return True if a list may be read on a site whose sources seem to name all articles.
+    def tell_list(self, entry: Entry, *, fruitful: bool | None) -> None:
+        """Record whether a list led to new articles. If it did, the lists above it do, too.
 
-        The site's budget then allows a sample, or lists of this form led to other articles before.
+        ``fruitful`` is None if nobody knows yet, because no article of the site is known. Another list may
+        then be tried, as long as pages may be fetched in vain.
+        For example, if the list of a month has articles, the lists of other years lead to more of them.
         """
-        domain, name, now = entry.data["source"], list_family(list_shape(entry.url)), self._context.clock()
-        site = self.of(domain)
-        if site.state(name) is State.OPEN:
-            return True
-        if self._awaits_sources(domain) or not site.may_fetch(name, now, self._explore):
-            return False
-        self._add(domain, Result(family=name, sampled_at=now))
-        return True
-
-    def is_list_open(self, entry: Entry) -> bool:
-        """Return True if lists of this form led to other articles, or if the list is a sample."""
-        family = self.of(entry.data["source"]).families.get(list_family(list_shape(entry.url)))
-        return family is not None and (family.good > 0 or family.in_flight(self._context.clock()) > 0)
-
-    def hold_lists(self, entries: Iterable[Entry], visit: Visit | None) -> None:
-        """Store lists as waiting links."""
-        self._hold([(list_family(list_shape(entry.url)), entry) for entry in entries], visit)
-
-    def tell_list(self, entry: Entry, *, fruitful: bool) -> None:
-        """Record whether a list led to articles that nothing else names."""
-        name = list_family(list_shape(entry.url))
+        domain, names = entry.data["source"], {self._family(entry)}
+        if fruitful:
+            higher = {list_family(url) for url in above(entry.url)}
+            names |= higher & self.of(domain).families.keys()
         refusal = "" if fruitful else Reason.BARREN_LIST.value
-        self._add(entry.data["source"], Result(family=name, named=False, refusal=refusal, is_list=True))
+        may_waste = self.of(domain).may_waste(self._context.clock(), self._explore, listed=False)
+        is_void = fruitful is None and may_waste
+        named = None if is_void else False
+        for name in names:
+            self._add(
+                domain, Result(family=name, named=named, refusal=refusal, is_list=True, is_void=is_void)
+            )
 
     # --- leases
     def left(self, lease: Lease) -> Reason | None:
@@ -387,8 +378,13 @@ class Families:
         entry = lease.entry
         if not _is_unnamed(entry) or entry.data["why"] == Reason.SAMPLE or lease.last_fetched is not None:
             return None
-        is_closed = self.of(entry.data["source"]).state(self._name(entry)) is State.CLOSED
-        return Reason.WAITS if is_closed else None
+        site, name = self.of(entry.data["source"]), self._family(entry)
+        if site.is_needless(name):
+            return Reason.WAITS
+        if site.state(name) is not State.CLOSED:
+            return None
+        is_sample = entry.kind is Kind.SECTION and site.families[name].in_flight(self._context.clock())
+        return None if is_sample else Reason.WAITS
 
     def leave(self, lease: Lease, reason: Reason) -> None:
         """End a lease whose entry is not fetched because of ``reason``.
@@ -404,10 +400,7 @@ class Families:
         pages.save([record])
         if reason is Reason.WAITS:
             self._held.pop(entry.fingerprint, None)
-            if entry.kind is Kind.SECTION:
-                self.hold_lists([entry], None)
-            else:
-                self._hold([(self._name(entry), entry)], None)
+            self._hold([(self._family(entry), entry)], None)
         self._context.frontier.ack(lease, next_due=None, fetched=False)
         self._context.frontier.return_turn(entry.host, lease.turn)
         self._context.count(f"left/{reason}")
@@ -458,6 +451,10 @@ class Families:
                 }
                 yield replace(again, kind=Kind.ARTICLE, due=0.0, data=data)
 
+    def _family(self, entry: Entry) -> str:
+        """Return the family of a link: of lists, or of articles."""
+        return f"{LISTS if entry.kind is Kind.SECTION else ''}{self._name(entry)}"
+
     def _name(self, entry: Entry) -> str:
         rule = self._context.rules.get(entry.data["source"]) or self._context.rule_for(entry.url)
         return family_of(canonicalize(entry.url, rule.drop_query))
@@ -465,8 +462,16 @@ class Families:
 
 def _is_unnamed(entry: Entry) -> bool:
     """Return True if neither a rule, feed or news sitemap nor a person has named the link."""
-    data = entry.data
-    return entry.kind is Kind.ARTICLE and data.get("why") in OF_FAMILIES and not data.get("force")
+    if entry.kind is Kind.SECTION:
+        return is_found_list(entry) and not entry.data.get("force")
+    of_families = entry.data.get("why") in OF_FAMILIES and not entry.data.get("force")
+    return entry.kind is Kind.ARTICLE and of_families
+
+
+def is_found_list(entry: Entry) -> bool:
+    """Return True for the first page of a list that no rule names."""
+    is_next = entry.data.get("where") == Where.NEXT_PAGE
+    return entry.kind is Kind.SECTION and entry.data.get("why") in FOUND_LISTS and not is_next
 
 
 def _is_asked(entry: Entry) -> bool:

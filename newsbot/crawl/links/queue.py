@@ -17,9 +17,9 @@ from newsbot.crawl.links.canonical import Canonical
 from newsbot.crawl.links.families import Families
 from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LINKS_AT_ONCE, LinkJudge
+from newsbot.crawl.links.lists import Lists
 from newsbot.crawl.links.room import Room
 from newsbot.crawl.links.spellings import Spellings
-from newsbot.crawl.links.trials import ListProbing
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.scope import Scope
 from newsbot.crawl.source_state import SourceRegistry
@@ -43,7 +43,7 @@ class Links:
     politeness: Politeness
     registry: SourceRegistry
     judge: LinkJudge
-    probing: ListProbing
+    lists: Lists
     families: Families
     canonical: Canonical
     spellings: Spellings
@@ -59,8 +59,6 @@ class Links:
         """After a visit, queue the links that waited for its result."""
         has_sitemap = self.registry.of(visit.rule.domain).sitemap
         batch = self.families.end(visit, has_sitemap=has_sitemap)
-        # Lists are tried one by one. The lists that are not queued now go on waiting.
-        self.probing.weigh_waiting(batch)
         self.queue_waiting(batch, visit)
         for found, source in self.room.released(visit):
             self.queue(found, source)
@@ -94,7 +92,7 @@ class Links:
         # These two calls compare all links of the page, so they are made after the last link is judged.
         with self.context.timed("judge"):
             self.families.weigh(batch, visit)
-            self.probing.weigh(batch, visit)
+            self.lists.weigh(batch, visit)
         self._check_session_keys(found, visit)
         self.context.count("links/found", len(found.links))
         for reason, number in batch.rejected.items():

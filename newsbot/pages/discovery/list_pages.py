@@ -17,7 +17,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from lxml import etree
 
@@ -201,12 +200,6 @@ def stated_next(tree: etree._Element, url: str) -> list[str]:
     return [address.partition("#")[0] for address in addresses if address is not None]
 
 
-def belongs_to(url: str, page: str) -> bool:
-    """Return True if ``url`` is another page of the list on ``page``: only the page number differs."""
-    own = {key for key, _ in _readings(_name(page))} | {_plain(_name(page))}
-    return any(key in own for key, _ in _readings(_name(url)))
-
-
 def _is_page(name: str, text: str, own: dict[str, int]) -> bool:
     """Return True if a link leads to a page of a list, judged by its URL and text.
 
@@ -268,28 +261,8 @@ def _is_on_host(address: str, url: str) -> bool:
         return False
 
 
-# --- probing
-# Decides which lists are read (by the shapes of their URLs), and how far a list with many pages is read.
-#
-# The pages of one list are read one after the other (:class:`ListWalks`). A site may link to hundreds of
-# calendar days, tag lists and archive months. The URLs of similar lists have the same *shape*
-# (:func:`shape_of`). One list of each shape is read first: it is *under trial*. The other lists of the shape
-# are held back until the trial has a result (:class:`ListTrials`). A list is *fruitful* if it has links to
-# new articles.
+# --- how far a list is read
 
-MAX_SHAPES = 50_000
-"""Maximum number of shapes of all sites. If this number is reached, all trials are forgotten."""
-MAX_HELD = 400
-"""Maximum number of lists of a shape that are held back."""
-MAX_OF_ALL = 20_000
-"""Maximum number of lists of all shapes that are held back."""
-BARREN_ENOUGH = 2
-"""A shape is skipped in this crawl if this number of its lists had no articles and no list was fruitful."""
-
-KNOWN_ENOUGH = 3
-"""A shape is skipped in this crawl if this number of its lists were read and no list was fruitful."""
-ASK_AGAIN = 1.0
-"""Minimum number of seconds between two checks of the state of a list under trial."""
 MAX_WALKS = 2000
 """Maximum number of lists whose state is kept until their next page is read.
 
@@ -309,23 +282,6 @@ lists before."""
 _HOST_SLASHES = 2
 _NUMBER = re.compile(r"\d+")
 _SUFFIX = re.compile(r"\.\w{1,5}$")
-
-
-@dataclass(slots=True)
-class _Trial:
-    waiting: str | None = None
-    """URL of the list under trial; None if there is none."""
-    asked: float = float("-inf")
-    """Time of the last check of the state of the list under trial, in seconds."""
-    barren: int = 0
-    """Number of lists that showed no article."""
-    known: int = 0
-    """Number of lists that showed only known articles."""
-    fruitful: bool = False
-    """True if a list showed a new article."""
-    held: dict[str, Any] = field(default_factory=dict)
-    """The lists that are held back: URL -> the item to queue when a list of the shape turns out to be
-    fruitful."""
 
 
 @dataclass(slots=True)
@@ -402,143 +358,22 @@ class ListWalks:
         return len(recent) == OLD_ENOUGH and max(recent) < since <= max(dates)
 
 
-class ListTrials:
-    """The trials of lists in this crawl and their results, for each site and shape."""
-
-    def __init__(self) -> None:
-        self._trials: dict[tuple[str, str], _Trial] = {}
-        self._number = 0
-        """Number of lists of all shapes that are held back."""
-
-    def may_try(self, domain: str, url: str) -> bool:
-        """Return True if a list may be queued.
-
-        If its shape has no result yet and no list of the shape is under trial, the trial of this list begins.
-        The trial ends with :meth:`tell` or :meth:`release`.
-        """
-        trial = self._trial(domain, url)
-        if trial.fruitful or trial.waiting == url:  # the list under trial may be linked again
-            return True
-        if trial.waiting is not None or _is_enough(trial):
-            return False
-        trial.waiting = url
-        return True
-
-    def is_given_up(self, domain: str, url: str) -> bool:
-        """Return True if lists with the shape of ``url`` are skipped in this crawl."""
-        trial = self._trial(domain, url)
-        return not trial.fruitful and _is_enough(trial)
-
-    def is_fruitful(self, domain: str, url: str) -> bool:
-        """Return True if a list with the shape of ``url`` had links to new articles."""
-        return self._trial(domain, url).fruitful
-
-    def hold(self, domain: str, url: str, item: Any) -> None:
-        """Hold back a list until the list under trial has a result. Then ``item`` can be queued."""
-        held = self._trial(domain, url).held
-        if url not in held and len(held) < MAX_HELD and self._number < MAX_OF_ALL:
-            held[url] = item
-            self._number += 1
-
-    def released(self, domain: str, url: str) -> list[Any]:
-        """Return the items of the lists that were held back because of the list at ``url``, which is now
-        known to be fruitful.
-
-        Lists that were held back because of a list above ``url`` are returned too, e.g. the other years if a
-        month was fruitful. The returned lists are no longer held back.
-        """
-        items: list[Any] = []
-        path = url.partition("?")[0].rstrip("/")
-        while path.count("/") > _HOST_SLASHES:
-            for address in (url, path, path + "/"):
-                trial = self._trials.get((domain, shape_of(address)))  # not _trial(), which creates a trial
-                if trial is not None and (trial.held or address == url):
-                    trial.fruitful = True
-                    items += trial.held.values()
-                    self._number -= len(trial.held)
-                    trial.held = {}
-            path = path.rpartition("/")[0]
-        return items
-
-    def waiting(self, domain: str, url: str, now: float) -> str | None:
-        """Return the URL of the list under trial whose result ``url`` is waiting for; None if there is none.
-
-        The caller then checks whether another worker has visited this list. The URL is returned at most once
-        every :data:`ASK_AGAIN` seconds. Between these times, the result is None. ``now`` is in seconds.
-        """
-        trial = self._trial(domain, url)
-        if trial.waiting in (None, url) or now - trial.asked < ASK_AGAIN:
-            return None
-        trial.asked = now
-        return trial.waiting
-
-    def another(self, domain: str, url: str) -> list[Any]:
-        """Return the item of the list to try after a list that was not fruitful, as a Python list of 0 or 1
-        items.
-
-        The second list under trial is the last list that is held back, and the third is the middle list. The
-        first lists are not tried: a site links to its newest months first, and the home page and the feed
-        have already shown the articles of these months.
-        """
-        trial = self._trial(domain, url)
-        if trial.waiting is not None or trial.fruitful or _is_enough(trial) or not trial.held:
-            return []
-        waiting = list(trial.held)
-        trial.waiting = waiting[-1 if trial.barren + trial.known == 1 else len(waiting) // 2]
-        self._number -= 1
-        return [trial.held.pop(trial.waiting)]
-
-    def tell(self, domain: str, url: str, *, fruitful: bool | None) -> None:
-        """Record the result of a list.
-
-        ``fruitful`` is True if the list had links to new articles, None if it had only links to known
-        articles, and False if it had no links to articles.
-        """
-        trial = self._trial(domain, url)
-        trial.waiting = None
-        trial.fruitful = trial.fruitful or fruitful is True
-        trial.known += fruitful is None
-        trial.barren += fruitful is False
-
-    def release(self, domain: str, url: str) -> None:
-        """End the trial of the list at ``url`` without a result."""
-        trial = self._trial(domain, url)
-        if trial.waiting == url:
-            trial.waiting = None
-
-    def _trial(self, domain: str, url: str) -> _Trial:
-        key = (domain, shape_of(url))
-        if key not in self._trials and len(self._trials) >= MAX_SHAPES:
-            self._trials.clear()
-            self._number = 0
-        return self._trials.setdefault(key, _Trial())
-
-
-def _is_enough(trial: _Trial) -> bool:
-    return trial.barren >= BARREN_ENOUGH or trial.barren + trial.known >= KNOWN_ENOUGH
-
-
 def narrows(url: str, page: str) -> bool:
     """Return True if ``url`` is below the list at ``page``, for example a month below its year."""
     above = _list_of(page)
     return "?" not in url and "?" not in above and _list_of(url).startswith(above + "/")
 
 
+def above(url: str) -> Iterator[str]:
+    """Yield the URLs of the folders above a list, each with and without a slash at the end."""
+    path = url.partition("?")[0].rstrip("/").rpartition("/")[0]
+    while path.count("/") > _HOST_SLASHES:
+        yield from (path, path + "/")
+        path = path.rpartition("/")[0]
+
+
 def _list_of(url: str) -> str:
     return url.partition("://")[2].removeprefix("www.").rstrip("/?&")
-
-
-def shape_of(url: str) -> str:
-    """Return the path and query of a URL, with ``#`` for each number and ``*`` for the name of a subject.
-
-    All days of a calendar have the same shape. All tags of a site have the same shape, too.
-    """
-    rest = url.partition("://")[2].partition("/")[2]
-    above = rest.rstrip("/").rpartition("/")[0]
-    # "/tag/climate/": the segment after a word such as "tag" is the name of a subject
-    if above.rpartition("/")[2].lower() in LISTS and "?" not in rest and not is_archive(url):
-        rest = f"{above}/*{'/' * rest.endswith('/')}"
-    return _NUMBER.sub("#", rest)
 
 
 def is_index(url: str) -> bool:
