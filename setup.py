@@ -9,10 +9,11 @@ HERE = Path(__file__).parent
 
 
 def requirements() -> list[str]:
-    """Return the lines of requirements.txt, without comments."""
+    """Return the lines of requirements.txt, without comments and the extra ``datasketch``."""
     path = HERE / "requirements.txt"
     lines = path.read_text(encoding="utf8").splitlines() if path.exists() else []
-    return [line.partition(" #")[0].strip() for line in lines if line[:1].isalnum()]
+    plain = [line.partition(" #")[0].strip() for line in lines if line[:1].isalnum()]
+    return [line for line in plain if not line.startswith("datasketch")]
 
 
 class Egg(bdist_egg):

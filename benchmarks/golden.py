@@ -299,7 +299,8 @@ def _after(moment: float | None) -> float | None:
 
 def _read_pages(storage: Any, frontier: Any, articles: Table) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each known URL with its plan and its stored article."""
-    kept = {row["url"]: (url, row) for url, row in articles.items()} | {
+    fetched = {str(row["extraction"].get("fetched", row["url"])): url for url, row in articles.items()}
+    kept = {page: (url, articles[url]) for page, url in fetched.items()} | {
         url: (url, row) for url, row in articles.items()
     }
     pages = list(storage.pages.iter())

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import datasketch
 import numpy as np
@@ -41,8 +43,12 @@ def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
 
 
 @pytest.mark.parametrize(("count", "seed"), [(PERMUTATIONS, minhash.SEED), (1, 0), (300, 2**32 - 1)])
-def test_the_permutations_are_those_of_datasketch(count: int, seed: int) -> None:
-    theirs = datasketch.MinHash(num_perm=count, seed=seed, scheme="affine32").permutations
+def test_the_permutations_are_the_same_without_datasketch(
+    count: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installation from the wheel has no datasketch, which would bring scipy (143 MB)."""
+    theirs = minhash.affine32(count, seed)
+    monkeypatch.setattr(minhash, "find_spec", lambda _: None)
     for mine, other in zip(minhash.affine32(count, seed), theirs, strict=True):
         assert mine.dtype == other.dtype
         assert mine.tobytes() == other.tobytes()
@@ -127,3 +133,13 @@ def test_texts_of_any_script_are_compared(text: str) -> None:
     cut = text[: len(text) * 9 // 10]
     assert signature(text).comparable
     assert similarity(signature(text), signature(cut)) > 0.75
+
+
+def test_commands_start_without_the_unused_parts_of_datasketch() -> None:
+    """Those parts import scipy, which takes half a second. A later import of datasketch is complete."""
+    code = (
+        "import sys, newsbot.dedup.minhash as m; print('scipy' in sys.modules, 'datasketch' in sys.modules);"
+        "import datasketch; print(hasattr(datasketch, 'MinHashLSH'), datasketch.MinHash(4).scheme)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\nTrue affine32\n"

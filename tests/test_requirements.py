@@ -117,6 +117,7 @@ def test_the_lock_file_matches_the_requirements() -> None:
     ("extra", "file"),
     [
         ("apprise", "requirements-sinks.txt"),
+        ("datasketch", "requirements.txt"),
         ("documents", "requirements-documents.txt"),
         ("kafka", "requirements-sinks.txt"),
         ("mcp", "requirements-mcp.txt"),

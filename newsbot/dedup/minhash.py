@@ -12,9 +12,12 @@ similar texts (:mod:`newsbot.dedup.index`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from zlib import crc32
 
 import numpy as np
@@ -35,15 +38,40 @@ def text_key(text: str) -> str:
     return blake2b(b" ".join(token_bytes(text)), digest_size=_KEY_BYTES).hexdigest()
 
 
+_PACKAGE = "datasketch"
+
+
 def affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the factors and offsets of ``count`` permutations, as in datasketch's scheme affine32.
 
-    datasketch is not imported, because it imports scipy: 63 MB and .7 s for each worker.
+    datasketch makes them if it is installed. Otherwise numpy makes the same numbers.
     """
+    spec = find_spec(_PACKAGE)
+    if spec is None:
+        return _same_as_affine32(count, seed)
+    # With an empty package object in sys.modules, one module of datasketch can be imported alone. The
+    # package's own ``__init__`` is not executed, because it imports many other modules.
+    before = _loaded()
+    if _PACKAGE not in before:
+        sys.modules[_PACKAGE] = module_from_spec(spec)
+    try:
+        made = import_module(f"{_PACKAGE}.minhash").MinHash(num_perm=count, seed=seed, scheme="affine32")
+    finally:
+        for name in _loaded() - before:  # a later import then loads the complete package
+            del sys.modules[name]
+    factors, offsets = made.permutations.copy()
+    return factors, offsets
+
+
+def _same_as_affine32(count: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     # The numbers of RandomState are the same in all versions of numpy (NEP 19).
     numbers = np.random.RandomState(seed)
     factors = numbers.randint(0, 2**31, count, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
     return factors, numbers.randint(0, 2**32, count, dtype=np.uint32)
+
+
+def _loaded() -> set[str]:
+    return {name for name in sys.modules if name.partition(".")[0] == _PACKAGE}
 
 
 PERMUTATIONS = 128
