@@ -290,4 +290,6 @@ def test_lists_by_subject_are_not_read_if_other_pages_lead_to_older_posts(site, 
     assert len(tried) == (other == "sitemap"), "with 40 articles, one list may be read in vain"
     with world.storage() as storage:
         waiting = storage.waiting.counts("news.test")
-        assert waiting.get("list:/tag/@/", 0) + waiting.get("list:/tag/*/", 0) == 5 - len(tried)
+        assert waiting.get("list:subject:/tag/@/", 0) + waiting.get("list:subject:/tag/*/", 0) == 5 - len(
+            tried
+        )

@@ -75,7 +75,17 @@ def test_a_date_of_another_article_or_of_the_story_is_not_taken(markup: str, fir
 
 
 @pytest.mark.parametrize(
-    "line", ["Today", "Published yesterday", "Yesterday by Ann Lee", "Today, 10:04, Leeds"]
+    "line",
+    [
+        "Today",
+        "Published yesterday",
+        "Yesterday by Ann Lee",
+        "Today, 10:04, Leeds",
+        "Published on Yesterday",
+        "By Jane Doe | Yesterday",
+        "Politics • Yesterday",
+        "Von Max Mustermann gestern",
+    ],
 )
 def test_a_relative_day_alone_in_its_line_is_read(line: str) -> None:
     html = page(body=f"<div class=date>{line}</div>{TEXT}")
@@ -344,3 +354,16 @@ def test_dates_without_a_year_and_the_order_of_other_dates() -> None:
     assert last.local == datetime(2025, 11, 29, 20, 4)
     assert date_without_year("The mill opens on 27 November") is None
     assert order_in(["5/27/2018", "27/5/2018"]) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<img src=/a.jpg><div>By Jane Doe, our reporter in the town, May 3, 2024</div>",
+        f"{TEXT}<p>May 3, 2024</p>",
+    ],
+)
+def test_a_byline_beside_a_portrait_and_a_date_above_a_note_about_the_author_count(line: str) -> None:
+    note = "Jane Doe has written about the county for thirty years, and keeps bees on the roof of the mill."
+    found = read(page(body=f"{line}{TEXT if 'img' in line else ''}<p>{note}</p>"))
+    assert str(found.published_at).startswith("2024-05-03")

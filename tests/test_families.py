@@ -180,9 +180,10 @@ def test_samples_are_counted_only_if_links_wait(desk) -> None:
     assert families.of("news.test").families["/@"].in_flight(desk.clock()) == 1
 
 
-def of_list(path: str, *, fruitful: bool) -> Result:
+def of_list(path: str, *, fruitful: bool, by_subject: bool = False) -> Result:
     refusal = "" if fruitful else Reason.BARREN_LIST.value
-    return Result(family=list_family(SITE + path), named=False, refusal=refusal, is_list=True)
+    name = list_family(SITE + path, by_subject=by_subject)
+    return Result(family=name, named=False, refusal=refusal, is_list=True)
 
 
 def test_lists_are_tried_one_after_the_other() -> None:
@@ -204,19 +205,24 @@ def test_lists_are_tried_one_after_the_other() -> None:
 
 
 def test_lists_by_subject_wait_if_other_lists_lead_to_articles() -> None:
-    tags = list_family(SITE + "/tag/climate/")
-    site = site_with(of_list("/tag/rivers/", fruitful=False), of_list("/2026/11/", fruitful=False))
+    tags = list_family(SITE + "/tag/climate/", by_subject=True)
+    archive = list_family(SITE + "/en/local-news/archive/")
+    bad = of_list("/tag/rivers/", fruitful=False, by_subject=True)
+    site = site_with(bad, of_list("/2026/11/", fruitful=False))
     assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
     site.add(of_list("/page/2/", fruitful=True))
     assert not site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
+    assert site.may_fetch(archive, NOW, EXPLORE, needs_lists=True)
     for _ in range(ENOUGH):
-        site.add(of_list("/tag/rivers/", fruitful=True))
+        site.add(of_list("/tag/rivers/", fruitful=True, by_subject=True))
     assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
 
 
 def test_further_lists_by_subject_need_a_budget_if_feeds_name_the_articles() -> None:
-    tags, months = list_family(SITE + "/tag/climate/"), list_family(SITE + "/2026/11/")
-    site = site_with(of_list("/tag/rivers/", fruitful=False), of_list("/2026/10/", fruitful=False))
+    tags = list_family(SITE + "/tag/climate/", by_subject=True)
+    months = list_family(SITE + "/2026/11/")
+    bad = of_list("/tag/rivers/", fruitful=False, by_subject=True)
+    site = site_with(bad, of_list("/2026/10/", fruitful=False))
     assert site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)
     site.add(Result(family="/posts/*/", is_named=True))
     assert not site.may_fetch(tags, NOW, EXPLORE, needs_lists=True)

@@ -11,6 +11,7 @@ from scrapy.exceptions import DropItem
 
 from newsbot.dedup.minhash import signature
 from newsbot.items import Reason
+from newsbot.pages.extraction.page.canonical import adds_parameters
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
@@ -201,3 +202,17 @@ def test_removing_a_page_keeps_the_article_of_another_page_under_its_canonical_u
     keep_out(desk.context.notes, urls=[url(1)], domain=None, at=desk.clock(), reason="")
     desk.crawl.removals.take_out()
     assert kept(desk) == {url(2): "2"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("?abs=17", "", True),
+        ("?p=3&abs=17", "?p=3", True),
+        ("", "", False),
+        ("?p=3", "?p=3", False),
+        ("", "?p=3", False),
+    ],
+)
+def test_parameters_that_an_address_adds(one: str, other: str, expected: bool) -> None:
+    assert adds_parameters(url(1) + one, url(1) + other) is expected

@@ -47,7 +47,7 @@ class App:
     """Import path of the package. Its part ``commands`` has the commands, a module for each."""
     needs: tuple[str, ...] = ()
     """Names of apps that this app imports. They are used together with it, and it is left out together with
-    them."""
+    them. An app with followers needs the app ``followers`` without naming it."""
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Name of a command -> group in the help of ``newsbot``, and what the command does, in one line."""
     settings: bool = False
@@ -108,6 +108,11 @@ class App:
     pruning: Mapping[str, str] = field(default_factory=dict)
     """Kind of data that can get old -> a function that takes the settings, a moment in POSIX seconds, and
     ``delete=True`` or ``False``, and returns the number of older items."""
+
+    @property
+    def required(self) -> set[str]:
+        """The names of the apps without which this app does nothing."""
+        return {*self.needs, *(("followers",) if self.followers else ())}
 
 
 def load(place: str) -> Any:
@@ -188,10 +193,10 @@ def active_apps(wanted_apps: Any) -> list[App]:
             hint = did_you_mean(name, names)
             raise ArgumentError(f"{SETTING}={word}: is not an app{hint} (apps: {', '.join(names)})")
     wanted = {word for word in words if not word.startswith("-")} or set(known)
-    while more := {need for name in wanted & known.keys() for need in known[name].needs} - wanted:
+    while more := {need for name in wanted & known.keys() for need in known[name].required} - wanted:
         wanted |= more
     left = {name: app for name, app in known.items() if name in wanted and f"-{name}" not in words}
-    while without := [name for name, app in left.items() if set(app.needs) - left.keys()]:
+    while without := [name for name, app in left.items() if app.required - left.keys()]:
         for name in without:
             del left[name]
     return list(left.values())

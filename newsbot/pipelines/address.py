@@ -149,7 +149,9 @@ class AddressChoice:
 
 def _confirms(kept: Article | None, item: Article, claim: str) -> bool:
     """Return True if the page at the claimed URL was read and has the same text as ``item``."""
-    return kept is not None and of_one_page(kept.url, claim) and kept.content_hash == item.content_hash
+    return (
+        kept is not None and of_one_page(kept.fetched_url, claim) and kept.content_hash == item.content_hash
+    )
 
 
 def _has_a_name(there: Article | None, item: Article, own: str) -> bool:

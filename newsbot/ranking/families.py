@@ -119,13 +119,13 @@ LISTS = "list:"
 """Prefix of the names of families of lists."""
 
 
-_SUBJECT = re.compile(r"/[^/]+/[*@]")
-"""Matches the family of lists by tag, category or author: a folder with a list for each name."""
+BY_SUBJECT = f"{LISTS}subject:"
+"""Prefix of the names of families of lists by tag, category or author."""
 
 
-def list_family(url: str) -> str:
+def list_family(url: str, *, by_subject: bool = False) -> str:
     """Return the family of the list at a canonical URL, such as ``list:/#/#/``."""
-    return f"{LISTS}{family_of(url)}"[:MAX_NAME]
+    return f"{BY_SUBJECT if by_subject else LISTS}{family_of(url)}"[:MAX_NAME]
 
 
 # --- states
@@ -353,8 +353,8 @@ class SiteFamilies:
     def may_fetch(self, name: str, now: float, explore: float, *, needs_lists: bool = False) -> bool:
         """Return True if one more member may be queued now. ``explore`` is NEWSBOT_EXPLORE (0 to 1).
 
-        Lists are tried one after the other. If the site needs them to find its articles, they need no budget,
-        except further lists by subject after one that led to nothing, if feeds name articles.
+        Lists are tried one after the other. If the site needs them to find its articles, they need no budget.
+        Further lists by subject need it after one that led to nothing, if feeds name articles.
         """
         family, state = self.families.get(name, _NEW), self.state(name)
         in_flight, is_list = family.in_flight(now), name.startswith(LISTS)
@@ -367,7 +367,7 @@ class SiteFamilies:
             return False
         if self.is_needless(name):
             return False
-        doubtful = family.bad > 0 and self.names_articles and _SUBJECT.search(name)
+        doubtful = family.bad > 0 and self.names_articles and name.startswith(BY_SUBJECT)
         if is_list and needs_lists and not doubtful:
             return True
         return self.may_waste(now, explore, listed=family.listed and state is State.UNKNOWN, lists=is_list)
@@ -395,10 +395,10 @@ class SiteFamilies:
     def is_needless(self, name: str) -> bool:
         """Return True for lists by tag, category or author if numbered pages or an archive lead to the same
         articles."""
-        if not name.startswith(LISTS) or not _SUBJECT.search(name) or self.state(name) is State.OPEN:
+        if not name.startswith(BY_SUBJECT) or self.state(name) is State.OPEN:
             return False
         return any(
-            family.good and other.startswith(LISTS) and not _SUBJECT.search(other)
+            family.good and other.startswith(LISTS) and not other.startswith(BY_SUBJECT)
             for other, family in self.families.items()
         )
 

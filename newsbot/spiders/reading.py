@@ -311,7 +311,7 @@ class Reader:
             # is worth reading (newsbot.crawl.links.lists).
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
-        # The visit is changed after the links are queued, because the page may be a list under trial.
+        # The visit is changed after the links are queued, because the page may be a list that is tried.
         if page.article is not None and self._families.standing(visit) is not Standing.NAMED:
             visit.become(Kind.ARTICLE)
             visit.read(evidence=page.evidence)

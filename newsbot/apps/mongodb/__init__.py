@@ -1,8 +1,8 @@
 """The storage in MongoDB (a replica set or a sharded cluster), which any number of workers can share.
 
 A write is acknowledged when a majority of the members has written it to the journal. Writes are idempotent
-and can be repeated after an error. Only this package imports pymongo. It has one file for each interface of
-:mod:`newsbot.storage`, except:
+and can be repeated after an error. Only this package and the repositories of apps import pymongo. It has one
+file for each interface of :mod:`newsbot.storage`, except:
 
 * ``client``: connects to MongoDB, and converts its errors to readable messages
 * ``connection``: transactions, and reading in batches

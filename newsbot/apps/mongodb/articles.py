@@ -35,7 +35,7 @@ from newsbot.apps.mongodb.documents import (
 )
 from newsbot.apps.mongodb.stories import join_all
 from newsbot.errors import DataError, DataFull, DataUnavailable
-from newsbot.items import Article, ArticleFilter, batched
+from newsbot.items import FETCHED, Article, ArticleFilter, batched
 from newsbot.pages.text.words import clean
 from newsbot.storage.articles import (
     KEPT,
@@ -420,6 +420,8 @@ def _readdress(
     articles.delete_one({"_id": before}, session=session)
     # The change number is cleared, so that the article under its new URL counts as a change.
     moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None, "url": fetched or own["url"]}
+    if fetched is not None:
+        moved["extraction"] = {key: how for key, how in own.get("extraction", {}).items() if key != FETCHED}
     articles.insert_one(moved, session=session)
     if after != before:
         changes.note_removed(database, [before], session)

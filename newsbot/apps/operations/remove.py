@@ -135,7 +135,9 @@ def remove(found: Found, storage: Storage, index: NearIndex, *, reason: str = ""
         taker.site(site)
     _forget_notes(found, storage)
     for app in known_apps().values():
-        for place in app.removal:
+        # An app without a repository for this storage has no data there.
+        is_there = all(storage.place in classes for classes in app.repositories.values())
+        for place in app.removal if is_there else ():
             load(place)(found, storage)
 
 

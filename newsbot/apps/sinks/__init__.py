@@ -7,6 +7,6 @@ order:
 * ``follower``: chooses the articles of a sink, makes rows of them, and keeps refused ones
 * ``rows``: the rows that targets write, and the interface of targets
 * ``postgresql``, ``kafka``, ``rabbitmq``, ``files``: targets with a client of their own
-* ``opensearch``, ``webhook``: targets that speak HTTP, by ``http``
+* ``opensearch``, ``webhook``: targets that speak HTTP, by :mod:`newsbot.apps.outgoing`
 * ``command``: ``scrapy sinks``
 """

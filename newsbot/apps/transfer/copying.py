@@ -182,6 +182,7 @@ def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, repor
     assert source.storage is not None
     choice.prepare(source.storage)
     if target.storage is not None:
+        _check_repositories(source.storage, target.storage)
         for kind in KINDS:
             left = choice.copies(source.storage, kind, journal.after(kind))
             _copy_kind(left, target.storage, kind, journal, report)
@@ -206,6 +207,16 @@ def _copy_kind(copies: Iterable[Any], target: Storage, kind: str, journal: Journ
         report(kind, journal.moved(kind))
 
 
+def _check_repositories(source: Storage, target: Storage) -> None:
+    """Raise :class:`DataUnavailable` if the target has no place for data of an app."""
+    there = {name for name, _ in of_apps(target)}
+    for name, repository in of_apps(source):
+        if name not in there and next(iter(repository.records()), None) is not None:
+            raise DataUnavailable(
+                f"{target.place}: its app has no place for {name!r} there; nothing was moved"
+            )
+
+
 def copy_books(source: Storage, target: Storage, choice: Choice, report: Report) -> None:
     """Copy the small kinds of data.
 
@@ -219,7 +230,7 @@ def copy_books(source: Storage, target: Storage, choice: Choice, report: Report)
     }
     for kind, things in choice.small(source):
         number = 0
-        for some in batched(things, BATCH):
+        for some in batched(things, BATCH):  # a kind without a place in the target is empty
             writers[kind](some)
             number += len(some)
             report(kind, number)

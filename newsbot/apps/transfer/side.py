@@ -100,10 +100,11 @@ class Side:
 
 
 def of_apps(storage: Storage) -> Iterator[tuple[str, Any]]:
-    """Yield the repositories of all apps, with their names."""
+    """Yield the repositories that apps have for this storage, with their names."""
     for app in known_apps().values():
         for name, classes in app.repositories.items():
-            yield name, storage.repository(classes)
+            if storage.place in classes:
+                yield name, storage.repository(classes)
 
 
 KINDS = ("pages", "articles", "texts", "aliases")

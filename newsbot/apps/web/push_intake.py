@@ -259,7 +259,8 @@ class Desk:
             article = self.storage.articles.get(canonicalize(page.url, rule.drop_query))
             # If the article was stored from another page with the same canonical URL, its versions are not
             # changes of this page.
-            own = article and fingerprint(canonicalize(article.url, rule.drop_query)) == page.fingerprint
+            urls = () if article is None else (article.url, article.fetched_url)
+            own = any(fingerprint(canonicalize(one, rule.drop_query)) == page.fingerprint for one in urls)
             return page.checks, article.version if article and own else 0
         record = self.storage.sources.get(page.url)
         if record is None or record.source != page.source:

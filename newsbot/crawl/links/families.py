@@ -355,13 +355,13 @@ class Families:
     def tell_list(self, entry: Entry, *, fruitful: bool | None) -> None:
         """Record whether a list led to new articles. If it did, the lists above it do, too.
 
+        For example, if the list of a month has articles, the lists of other years lead to more of them.
         ``fruitful`` is None if nobody knows yet, because no article of the site is known. Another list may
         then be tried, as long as pages may be fetched in vain.
-        For example, if the list of a month has articles, the lists of other years lead to more of them.
         """
         domain, names = entry.data["source"], {self._family(entry)}
         if fruitful:
-            higher = {list_family(url) for url in above(entry.url)}
+            higher = {list_family(self._canonical(url)) for url in above(entry.url)}
             names |= higher & self.of(domain).families.keys()
         refusal = "" if fruitful else Reason.BARREN_LIST.value
         may_waste = self.of(domain).may_waste(self._context.clock(), self._explore, listed=False)
@@ -453,11 +453,17 @@ class Families:
 
     def _family(self, entry: Entry) -> str:
         """Return the family of a link: of lists, or of articles."""
-        return f"{LISTS if entry.kind is Kind.SECTION else ''}{self._name(entry)}"
+        if entry.kind is not Kind.SECTION:
+            return self._name(entry)
+        by_subject = entry.data.get("why") == Reason.SUBJECT_LIST
+        return list_family(self._canonical(entry.url, entry.data["source"]), by_subject=by_subject)
 
     def _name(self, entry: Entry) -> str:
-        rule = self._context.rules.get(entry.data["source"]) or self._context.rule_for(entry.url)
-        return family_of(canonicalize(entry.url, rule.drop_query))
+        return family_of(self._canonical(entry.url, entry.data["source"]))
+
+    def _canonical(self, url: str, domain: str = "") -> str:
+        rule = self._context.rules.get(domain) or self._context.rule_for(url)
+        return canonicalize(url, rule.drop_query)
 
 
 def _is_unnamed(entry: Entry) -> bool:

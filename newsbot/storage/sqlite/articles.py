@@ -144,8 +144,9 @@ class SqliteArticles(Repository, Articles):
             # The new URL gets an article, so it can no longer be an alias.
             database.execute("DELETE FROM article_alias WHERE fingerprint = ?", (after,))
             database.execute(
-                "UPDATE article SET fingerprint = ?, canonical_url = ?, url = coalesce(?, url) WHERE id = ?",
-                (after, new, fetched and clean(fetched), number),
+                "UPDATE article SET fingerprint = ?, canonical_url = ?, url = coalesce(?, url),"
+                " data = iif(? IS NULL, data, json_remove(data, '$.extraction.fetched')) WHERE id = ?",
+                (after, new, fetched and clean(fetched), fetched, number),
             )
             database.execute(
                 "UPDATE article_version SET document = json_set(document, '$.canonical_url', ?)"

@@ -146,7 +146,7 @@ def is_variant(url: str, canonical: str) -> bool:
 def adds_parameters(url: str, plain: str) -> bool:
     """Return True if two URLs differ only in parameters that ``plain`` lacks."""
     one, other = urlsplit(url), urlsplit(plain)
-    more, fewer = set(one.query.split("&")), {part for part in other.query.split("&") if part}
+    more, fewer = ({part for part in query.split("&") if part} for query in (one.query, other.query))
     return (one.scheme, one.netloc, one.path) == (other.scheme, other.netloc, other.path) and fewer < more
 
 

@@ -422,6 +422,8 @@ def _has_link(box: HtmlElement | None) -> bool:
 
 def _is_caption(element: HtmlElement, text: str) -> bool:
     """True for the text below a picture: words of a story in a box with a picture."""
+    if compiled(r"^\W*(?:%(by)s|%(published)s)(?!\w)").search(text):
+        return False
     if len(_STORY_WORDS.findall(_FROM_FIRST_DIGIT.sub(" ", text))) < _LEAST_WORDS:
         return False
     before = element.getprevious()
@@ -497,8 +499,9 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
             found.append((element, paragraphs, written, confidence))
     listed = _listed([element for element, *_ in found], page)
     for element, before, written, confidence in found:
-        # Dates between paragraphs belong to the story, and those after other texts to other articles.
-        if element not in listed and (before < _HEAD or before == paragraphs):
+        # Dates between paragraphs belong to the story, and those after other texts to other articles. A note
+        # about the author may follow the date at the end.
+        if element not in listed and (before < _HEAD or before >= paragraphs - 1):
             yield written, confidence
 
 

@@ -201,7 +201,7 @@ def _letters_before(element: HtmlElement, box: HtmlElement) -> int:
     for event, inner in etree.iterwalk(box, events=("start", "end")):
         if inner is element or letters > _MAX_HEAD:
             break
-        if inner.tag not in _CODE:
+        if event == "end" or inner.tag not in _CODE:
             letters += size((inner.text if event == "start" else inner.tail) or "")
     return letters
 

@@ -60,13 +60,18 @@ def relative_moment(text: str, now: datetime, zone: tzinfo) -> Written | None:
 
 
 def _is_date(text: str, match: re.Match[str]) -> bool:
-    """True for a day without a time if it begins the text, or follows a word such as "published".
+    """True for a day without a time if it begins the text, or follows a separator, a byline or a word such as
+    "published".
 
     Elsewhere, the word may be a part of a sentence or a name: "Sie sind hier", "USA TODAY Network".
     """
     before, after = text[: match.start()], text[match.end() :]
-    is_first = not any(map(str.isalpha, before)) or bool(compiled(r"%(published)s\W*$").search(before))
-    return is_first and sum(map(str.isalpha, after)) <= _AFTER
+    is_first = not any(map(str.isalpha, before)) or before.rstrip().endswith(_SEPARATORS)
+    is_dated = is_first or compiled(r"^\W*%(by)s\W|%(published)s\W*\w{0,3}\W*$").search(before)
+    return bool(is_dated) and sum(map(str.isalpha, after)) <= _AFTER
+
+
+_SEPARATORS = ("|", "•", "·", ",", "–", "—", "/")
 
 
 _AFTER = 25
