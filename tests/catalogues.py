@@ -26,8 +26,8 @@ Message = tuple[str, str]
 CALLS = {"_": 1, "n_": 2, "message": 1, "translate": 1, "plain": 1, "count": 2}
 """Names of functions whose first arguments are a message -> the number of these arguments."""
 SENTENCES = (
-    "operations/verdict.py",
-    "operations/explain.py",
+    "apps/operations/verdict.py",
+    "apps/operations/explain.py",
     "sites/health.py",
     "sites/families.py",
     "apps/alerts/rules.py",
@@ -47,7 +47,7 @@ PARTS = {
     "apps/alerts/state.py": "signs",
     "apps/search/query.py": "_note",
     "apps/search/articles.py": "explain signs",
-    "operations/sources.py": "ArgumentError",
+    "apps/operations/sources.py": "ArgumentError",
     "urls.py": "ValueError",
     "errors.py": "did_you_mean",
     "apps/authoring/writing.py": "site_named",
