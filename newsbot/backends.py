@@ -177,7 +177,7 @@ def _must_exist(settings: SettingsLike) -> None:
 
 
 def not_crawled(settings: SettingsLike) -> str:
-    """Return what to do if there is no data file. A crawl is useful only if there are rules."""
+    """Return a message with the first command to run: ``crawl``, or ``init`` if there are no rules."""
     folder = rules_folder(settings)
     names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
     rules = any(name.endswith(".yaml") and name[0] not in "._" for name in names)

@@ -25,8 +25,8 @@ from newsbot.storage.articles import Changes
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
 IN_BULK = 4
-"""Number of batches that are written together if there is no time limit. Most stems are in each batch, so
-fewer pages of the file are written."""
+"""Number of batches that are written together if there is no time limit. Each batch writes most pages of the
+file, because most stems are in it."""
 _LOOK = 0.02
 """Seconds between two checks whether another process is still updating the index."""
 Tell = Callable[[int], None]

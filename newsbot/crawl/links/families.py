@@ -356,8 +356,8 @@ class Families:
         """Record whether a list led to new articles. If it did, the lists above it do, too.
 
         For example, if the list of a month has articles, the lists of other years lead to more of them.
-        ``fruitful`` is None if nobody knows yet, because no article of the site is known. Another list may
-        then be tried, as long as pages may be fetched in vain.
+        ``fruitful`` is None if nobody knows yet, because no article of the site is known. Another list is
+        then tried if the site's budget allows it.
         """
         domain, names = entry.data["source"], {self._family(entry)}
         if fruitful:

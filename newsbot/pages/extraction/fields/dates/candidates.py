@@ -340,6 +340,8 @@ MAX_LINE = 70
 """Number of characters at the start of a line that are searched. Later dates belong to the story."""
 MAX_LINES = 20
 """Maximum number of dates that :func:`_dates_in_text` yields."""
+MAX_CHECKED = 200
+"""Maximum number of dates whose place on the page :func:`_dates_in_text` checks."""
 MAX_BESIDE = 250
 """Maximum length of a date line beside the headline. A longer text is the story itself."""
 MAX_BETWEEN = 100
@@ -477,7 +479,7 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
     The second value is the confidence. It is lower before the headline and in side columns.
     """
     headline = next(iter(page.headlines), None)
-    after, paragraphs = headline is None, 0
+    after, paragraphs, checked = headline is None, 0, 0
     found: list[tuple[HtmlElement, int, Written, float]] = []
     for element in islice(page.tree.iter(*_LINES), MAX_LOOKED_AT):
         after = after or element is headline
@@ -487,6 +489,7 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
         own = _date_line(text)[:MAX_LINE]
         if (
             len(found) >= MAX_LINES
+            or checked >= MAX_CHECKED
             or not has_digit(own)
             or compiled(_SAYS_OTHER).search(own)
             or _is_of_other(element, page)
@@ -494,6 +497,7 @@ def _dates_in_text(page: Page, region: str | None) -> Iterator[tuple[Written, fl
         ):
             continue
         written = find_date(own, region)
+        checked += written is not None
         if written is not None and is_own(element, page):
             confidence = _worded(own, (0.3 if after else 0.24) - 0.001 * len(found))
             found.append((element, paragraphs, written, confidence))

@@ -196,17 +196,22 @@ def is_below_headline(element: HtmlElement, page: Page) -> bool:
 
 
 def _letters_before(element: HtmlElement, box: HtmlElement) -> int:
-    """Return the number of letters in ``box`` before ``element``; larger numbers may be cut."""
+    """Return the number of letters in ``box`` before ``element``.
+
+    The result is more than :data:`_MAX_HEAD` if there are that many letters or very many elements.
+    """
     letters = 0
-    for event, inner in etree.iterwalk(box, events=("start", "end")):
+    for event, inner in islice(etree.iterwalk(box, events=("start", "end")), _MAX_TAGS):
         if inner is element or letters > _MAX_HEAD:
-            break
+            return letters
         if event == "end" or inner.tag not in _CODE:
             letters += size((inner.text if event == "start" else inner.tail) or "")
-    return letters
+    return _MAX_HEAD + 1
 
 
 _CODE = frozenset({"script", "style"})
+_MAX_TAGS = 1000
+"""Maximum number of start and end tags between the headline and a date directly below it."""
 _MAX_HEAD = 300
 """Maximum number of letters of a box that is the head of an article. A longer box has the text too."""
 _BELOW = 3
