@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.items import Reason, Where
+from newsbot.crawl.visit import Found
+from newsbot.items import Kind, Link, Reason, Where
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.ranking.families import (
@@ -25,6 +26,7 @@ from newsbot.ranking.families import (
     list_family,
 )
 from newsbot.sites.families import pattern_of, rows_of, sentences
+from tests.builders import fill
 
 SITE = "https://news.example"
 NOW = 1_800_000_000.0
@@ -170,6 +172,60 @@ def test_a_sample_with_too_little_evidence_is_read_again_when_its_family_opens(d
     assert families.standing(visit) is Standing.MEMBER, "no person asked for it"
 
 
+def found(*links: Link) -> Found:
+    return Found(links=links, referrer="https://news.test/", depth=1)
+
+
+def test_after_a_kill_other_workers_wait_for_the_same_feeds(make_desk) -> None:
+    """Otherwise the lists of a site are read although its feed is about to name everything."""
+    killed = make_desk()
+    home = killed.visit("https://news.test/", Kind.SECTION, where=Where.SEED, why="seed")
+    feed = Link(url="https://news.test/news.xml", where=Where.AUTODISCOVERY, kind=Kind.FEED)
+    topic = Link(url="https://news.test/topic/economy/", where=Where.NAVIGATION, text="Economy")
+    home.found.append(found(feed, topic))
+    killed.settle(fill(home, status=200, links_count=2))
+
+    other = make_desk()
+    key = other.entry(topic.url).fingerprint
+    page = other.visit("https://news.test/about-the-town", where=Where.ARGUMENT)
+    other.settle(fill(page, status=200, links_count=0))
+    assert other.context.frontier.known([key]) == {}
+    read = other.visit(feed.url, Kind.FEED, where=Where.AUTODISCOVERY)
+    other.settle(fill(read, status=200, links_count=0))
+    assert other.context.frontier.known([key]).keys() == {key}
+
+
+def test_after_a_kill_other_workers_know_which_links_wait(make_desk) -> None:
+    killed = make_desk()
+    page = killed.visit("https://news.test/", Kind.SECTION, where=Where.SEED, why="seed")
+    jobs = [
+        f"https://news.test/jobs/a-{name}-for-our-town/" for name in ("baker", "tailor", "teacher", "nurse")
+    ]
+    page.found.append(found(*(Link(url=url, where=Where.BODY) for url in jobs)))
+    killed.settle(fill(page, status=200, links_count=4))
+    assert make_desk().crawl.families.of("news.test").families["/jobs/*/"].waiting == 2
+
+
+def test_what_a_feed_names_is_stored_before_its_lease_ends(make_desk) -> None:
+    killed = make_desk()
+    feed = killed.visit("https://news.test/feed", Kind.FEED)
+    feed.found.append(found(Link(url="https://news.test/posts/ice-on-the-river/", where=Where.FEED)))
+    killed.settle(fill(feed, status=200, links_count=1))
+    other = make_desk().crawl.families
+    assert other.is_open("news.test", "https://news.test/posts/a-bridge-in-the-snow/")
+
+
+def test_after_a_kill_another_worker_reads_a_sample_with_too_little_evidence_again(make_desk) -> None:
+    killed = make_desk()
+    visit = killed.visit("https://news.test/short/413", why=Reason.SAMPLE.value, where=Where.BODY)
+    killed.settle(fill(visit, status=200, links_count=0, is_article=False, no_article="no_evidence"))
+    desk = make_desk()
+    desk.crawl.families._add("news.test", Result(family="/short/#", named=False))
+    desk.settle(fill(desk.visit("https://news.test/feed", Kind.FEED), status=200, links_count=0))
+    [known] = desk.context.frontier.known([visit.lease.entry.fingerprint]).values()
+    assert known.state == "pending"
+
+
 def test_samples_are_counted_only_if_links_wait(desk) -> None:
     """Two samples may be taken, but only one link of this family waits."""
     families = desk.crawl.families
@@ -246,7 +302,16 @@ def test_only_articles_with_evidence_of_their_own_prove_a_family() -> None:
 
 
 @given(
-    st.lists(st.sampled_from([*refused("/a/*"), *article("/a/*"), *article("/b/*", named=True)]), max_size=30)
+    st.lists(
+        st.sampled_from(
+            [
+                *(*refused("/a/*"), *article("/a/*"), *article("/b/*", named=True)),
+                *(Result(awaited=("0a", "0b")), Result(visited=("0a",)), Result(has_source=True)),
+                *(Result(family="/a/*", lacking="0c"), Result(family="/a/*", is_retried=True)),
+            ]
+        ),
+        max_size=30,
+    )
 )
 def test_the_stored_form_has_everything(results: list[Result]) -> None:
     site = site_with(*results)
@@ -256,10 +321,19 @@ def test_the_stored_form_has_everything(results: list[Result]) -> None:
 
 
 @pytest.mark.parametrize(
-    "plain", [{"families": 3}, {"families": {"/a": 4}}, {"witnesses": [1]}, {"articles": "x"}, {}]
+    "plain",
+    [
+        {"families": 3},
+        {"families": {"/a": 4}},
+        {"witnesses": [1]},
+        {"articles": "x"},
+        {"awaited": [7, "x"]},
+        {},
+    ],
 )
 def test_damaged_notes_are_read_as_far_as_possible(plain: dict[str, object]) -> None:
-    assert SiteFamilies.read(plain).articles == 0
+    site = SiteFamilies.read(plain)
+    assert (site.articles, site.awaited) == (0, ())
 
 
 def test_the_reasons_are_sentences_with_a_command() -> None:

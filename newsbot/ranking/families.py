@@ -52,12 +52,15 @@ FORGET_SAMPLES = 3600.0
 """Seconds after which a sample without a result is no longer waited for."""
 HEAL_AFTER = 86400.0
 """Seconds after the last sample of a closed family until one more page is tried."""
+MAX_AWAITED = 100
+"""Maximum number of feeds and sitemaps of a site for which samples wait."""
 
 _NUMBERS = re.compile(r"\d+")
 _SHORT_CODE = 9
 _ID_IN_FRONT = re.compile(r"\d{5}")
 """Matches an id at the start of a segment. The number in ``37-million-for-a-race`` is not an id."""
 _LONG_WORD = 20
+_FINGERPRINT = re.compile(r"(?:[0-9a-f]{2})+")
 """Maximum number of characters of a word. Longer texts are most likely slugs without hyphens."""
 _MOST_KEYS = 8
 
@@ -163,6 +166,8 @@ class Family:
     """Number of links that wait."""
     best: float = 0.0
     """Highest priority of a link that waits."""
+    lacking: tuple[str, ...] = ()
+    """Fingerprints (hexadecimal) of samples that had too little evidence while the family was not open."""
 
     @property
     def bad(self) -> int:
@@ -189,7 +194,8 @@ class Family:
         values: dict[str, Any] = {
             name: getattr(self, name) for name in _FIELDS if getattr(self, name) != getattr(new, name)
         }
-        return {**values, **({"refused": dict(self.refused)} if self.refused else {})}
+        values |= {"refused": dict(self.refused)} if self.refused else {}
+        return values | ({"lacking": list(self.lacking)} if self.lacking else {})
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Self:
@@ -202,6 +208,7 @@ class Family:
         refused = plain.get("refused")
         if isinstance(refused, dict):
             family.refused.update({str(key): int(number) for key, number in refused.items()})
+        family.lacking = _fingerprints(plain.get("lacking"))
         return family
 
 
@@ -214,9 +221,10 @@ _NEW = Family()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Something that was learned of a family."""
+    """Something that was learned of a family, or of the whole site."""
 
-    family: str
+    family: str = ""
+    """The name of the family; empty if the result is not of a family."""
     named: bool | None = None
     """For a fetched page: True if a feed, a news sitemap, a rule or a person named it. None for other
     results."""
@@ -232,6 +240,10 @@ class Result:
     """True for a sample that gave no result, because the page could not be fetched."""
     evidence: Evidence | None = None
     """The evidence of an article that is a witness."""
+    lacking: str = ""
+    """Fingerprint of a sample that had too little evidence."""
+    is_retried: bool = False
+    """True if the samples that had too little evidence were queued again."""
     is_named: bool = False
     """True if a feed or news sitemap of the site names a member."""
     is_listed: bool = False
@@ -244,6 +256,12 @@ class Result:
     best: float = 0.0
     rule: str = ""
     """Digest of the rule's patterns with which the waiting links were compared."""
+    awaited: tuple[str, ...] = ()
+    """Fingerprints of feeds and sitemaps that a page names and that were not visited yet."""
+    visited: tuple[str, ...] = ()
+    """Fingerprints of feeds and sitemaps that were visited."""
+    has_source: bool = False
+    """True if a feed or sitemap of the site was read."""
 
 
 @dataclass(slots=True)
@@ -260,9 +278,23 @@ class SiteFamilies:
     """Number of articles that no feed or sitemap of the site names."""
     rule: str = ""
     """Digest of the rule's patterns with which the waiting links were last compared."""
+    awaited: tuple[str, ...] = ()
+    """Fingerprints (hexadecimal) of feeds and sitemaps that the site names and that nobody has visited."""
+    has_source: bool = False
+    """True if a feed or sitemap of the site was read."""
 
     def add(self, result: Result) -> None:
         """Add a result."""
+        if not self.has_source:
+            self.awaited = tuple(dict.fromkeys((*self.awaited, *result.awaited)))[:MAX_AWAITED]
+        if result.visited:
+            self.awaited = tuple(key for key in self.awaited if key not in result.visited)
+        self.has_source |= result.has_source
+        self.rule = result.rule or self.rule
+        if result.family:
+            self._add_to_family(result)
+
+    def _add_to_family(self, result: Result) -> None:
         family = self._family(result.family)
         family.named |= result.is_named
         family.listed |= result.is_listed
@@ -278,7 +310,10 @@ class SiteFamilies:
             family.sampled -= 1
         if result.named is not None:
             self._count(family, result, named=result.named)
-        self.rule = result.rule or self.rule
+        if result.is_retried:
+            family.lacking = ()
+        elif result.lacking and result.lacking not in family.lacking:
+            family.lacking = (*family.lacking, result.lacking)[-MOST_SAMPLES:]
         if result.evidence is not None:
             self.witnesses.add(result.evidence)
 
@@ -420,6 +455,8 @@ class SiteFamilies:
             "wasted": self.wasted,
             "beside": self.beside,
             "rule": self.rule,
+            "awaited": list(self.awaited),
+            "has_source": self.has_source,
         }
 
     @classmethod
@@ -436,7 +473,15 @@ class SiteFamilies:
         except (TypeError, ValueError, AttributeError):
             witnesses = Witnesses()
         articles, wasted, beside = (_number(plain, name) for name in ("articles", "wasted", "beside"))
-        return cls(found, witnesses, articles, wasted, beside, str(plain.get("rule", "")))
+        rule, awaited = str(plain.get("rule", "")), _fingerprints(plain.get("awaited"))
+        return cls(
+            found, witnesses, articles, wasted, beside, rule, awaited, bool(plain.get("has_source", False))
+        )
+
+
+def _fingerprints(value: object) -> tuple[str, ...]:
+    texts = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return tuple(filter(_FINGERPRINT.fullmatch, texts))
 
 
 def _number(plain: Mapping[str, Any], name: str) -> int:

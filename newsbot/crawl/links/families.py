@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
-from newsbot.crawl.context import MAX_HOSTS, Context
+from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch, entry_again, page_for
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, EntryData, Known, Lease, known_of
@@ -36,14 +36,12 @@ from newsbot.ranking.families import (
     list_family,
 )
 from newsbot.ranking.judging import PATIENT_PRIORITY
-from newsbot.sites.families import MAX_SITES, FamilyNotes
+from newsbot.sites.families import FamilyNotes
 from newsbot.storage.waiting import WaitingLink
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_WAITING = 2000
 """Maximum number of waiting links of a family."""
-MAX_SOURCES = 400
-"""Maximum number of feeds and sitemaps of a site for which samples wait."""
 MAX_HELD, MAX_LISTED = 50_000, 100_000
 """Maximum numbers of fingerprints of held links, and of links that sources list, that are kept in memory."""
 _FOUND_ON_PAGES = frozenset((Where.BODY, Where.NAVIGATION))
@@ -64,16 +62,12 @@ class Families:
         self._context, self._notes, self._explore = context, notes, explore
         self._held = Bounded[bytes, None](MAX_HELD)
         """Fingerprints of links that this worker has stored as waiting links."""
-        self._sources = Bounded[str, dict[bytes, None]](MAX_SITES)
-        """For each domain, the feeds and sitemaps that samples wait for (fingerprints)."""
         self._touched: set[str] = set()
         """Domains whose links were held since the last call of :meth:`end`."""
         self._listed = Bounded[bytes, None](MAX_LISTED)
         """Fingerprints of the links that the sites' own feeds and sitemaps list."""
-        self._lacking = Bounded[str, list[tuple[str, Entry]]](MAX_SITES)
-        """For each domain, the samples that had too little evidence, each with its family."""
-        self._with_read_sources = Bounded[str, None](MAX_HOSTS)
-        """Domains with a feed or sitemap that has been read."""
+        self._urgent: set[str] = set()
+        """Domains with results that must be stored before the lease of the visit ends."""
 
     # --- what is known
     def of(self, domain: str) -> SiteFamilies:
@@ -111,6 +105,7 @@ class Families:
             known = site.families.get(name) or Family()
             if (named and not known.named) or (listed and not known.listed):
                 self._add(rule.domain, Result(family=name, is_named=named, is_listed=listed))
+                self._urgent.add(rule.domain)
 
     def fetched(self, visit: Visit, refusal: str | None) -> None:
         """Record the result of the first visit of a page.
@@ -154,10 +149,10 @@ class Families:
         )
         before = site.state(name)
         if refusal == "no_evidence" and not named and before is not State.OPEN:
-            self._lacking[domain] = [*self._lacking.get(domain, ()), (name, entry)]
+            result = replace(result, lacking=entry.fingerprint.hex())
         self._add(domain, result)
-        if site.state(name) is not before:
-            self._notes.write(self._context.notes, only=domain)
+        if site.state(name) is not before or result.lacking:
+            self._urgent.add(domain)
 
     def _add(self, domain: str, result: Result) -> None:
         self._notes.add(self._context.notes, domain, result)
@@ -203,6 +198,8 @@ class Families:
             number = counts[domain].get(name, 0)
             family = self.of(domain).families.get(name)
             highest = max(priority, 0.0 if family is None else family.best)
+            if family is None or not family.waiting:
+                self._urgent.add(domain)
             self._add(domain, Result(family=name, waiting=number, best=highest))
             if number >= MAX_WAITING and visit is not None:
                 # Older links were dropped. The next visit must read this page in full, even if it is
@@ -220,19 +217,24 @@ class Families:
             if entry.kind.is_listing
             and (entry.data.get("where") != Where.GUESS or entry.priority > PATIENT_PRIORITY)
         ]
-        if named and domain not in self._with_read_sources:
-            known = self._sources[domain] = self._sources.get(domain) or {}
-            known.update(dict.fromkeys(named[:MAX_SOURCES]))
+        site = self.of(domain)
+        new = tuple(key.hex() for key in named if key.hex() not in site.awaited)
+        if new and not site.has_source:
+            self._add(domain, Result(awaited=new))
+            self._urgent.add(domain)
 
     def _awaits_sources(self, domain: str) -> bool:
         """Return True if the domain's feeds and sitemaps are still to be visited, by any worker."""
-        waiting = self._sources.get(domain)
-        if not waiting:
-            return False
-        for key, known in self._context.frontier.known(list(waiting)).items():
-            if known.last_fetched is not None or known.state not in ("pending", "leased"):
-                waiting.pop(key, None)
-        return bool(waiting)
+        awaited = [bytes.fromhex(key) for key in self.of(domain).awaited]
+        known = self._context.frontier.known(awaited) if awaited else {}
+        left = {
+            key
+            for key, one in known.items()
+            if one.last_fetched is None and one.state in ("pending", "leased")
+        }
+        if visited := tuple(key.hex() for key in known if key not in left):
+            self._add(domain, Result(visited=visited))
+        return bool(left)
 
     def end(self, visit: Visit, *, has_sitemap: bool) -> Batch:
         """Return the waiting links that may be queued after a visit. :meth:`queued` must be called after
@@ -242,9 +244,7 @@ class Families:
         """
         domain = visit.rule.domain
         if visit.kind.is_listing:
-            self._sources.get(domain, {}).pop(visit.lease.entry.fingerprint, None)
-            if not visit.guessed and not visit.outcome.failed:
-                self._with_read_sources.add(domain)
+            self._arrived(visit)
         needs_lists = self.needs_lists(domain, has_sitemap=has_sitemap)
         released = self._released(domain, needs_lists=needs_lists) + self._enough_now(domain)
         # The page may have been redirected to another site, or a feed may list articles of several sites.
@@ -255,23 +255,37 @@ class Families:
         now = self._context.clock()
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
 
+    def _arrived(self, visit: Visit) -> None:
+        """Record that a feed or sitemap was visited."""
+        domain, key = visit.rule.domain, visit.lease.entry.fingerprint.hex()
+        site, is_read = self.of(domain), not visit.guessed and not visit.outcome.failed
+        if key in site.awaited or (is_read and not site.has_source):
+            self._add(domain, Result(visited=(key,), has_source=is_read))
+
     def _enough_now(self, domain: str) -> list[Entry]:
         """Return the samples that had too little evidence while nothing was known of their family."""
-        site, found, left = self.of(domain), [], []
-        for name, entry in self._lacking.get(domain, ()):
-            if site.state(name) is not State.OPEN:
-                left.append((name, entry))
+        site, found = self.of(domain), []
+        for name, family in list(site.families.items()):
+            if not family.lacking or site.state(name) is not State.OPEN:
                 continue
-            data: EntryData = {**entry.data, "why": Reason.LIKELY_ARTICLE.value, "force": True, "again": True}
-            found.append(replace(entry, data={**data, "discovered_at": self._context.clock()}))
-        if found:
-            self._lacking[domain] = left
+            keys = [bytes.fromhex(key) for key in family.lacking]
+            for page in self._context.storage.pages.get(keys).values():
+                again = entry_again(page)
+                data: EntryData = {**again.data, "why": Reason.LIKELY_ARTICLE.value, "force": True}
+                found.append(replace(again, due=0.0, data={**data, "discovered_at": self._context.clock()}))
+            self._add(domain, Result(family=name, is_retried=True))
+            self._urgent.add(domain)
         return found
 
     def queued(self, batch: Batch) -> None:
-        """Delete the waiting links that were queued."""
-        if not batch.entries:
-            return
+        """Delete the waiting links that were queued, and store what a worker that is killed must not lose."""
+        if batch.entries:
+            self._forget_waiting(batch)
+        for domain in sorted(self._urgent):
+            self._notes.write(self._context.notes, only=domain)
+        self._urgent.clear()
+
+    def _forget_waiting(self, batch: Batch) -> None:
         self._context.storage.waiting.forget(list(batch.entries))
         for domain in {entry.data["source"] for entry in batch.entries.values()}:
             self._recount(domain)
@@ -421,7 +435,7 @@ class Families:
         for entry in (*self._waiting_of(rule.domain), *self._refused(rule.domain)):
             if classify(rule, canonicalize(entry.url, rule.drop_query)).kind is Kind.ARTICLE:
                 found[entry.fingerprint] = entry
-        self._add(rule.domain, Result(family=family_of(f"https://{rule.domain}/"), rule=digest))
+        self._add(rule.domain, Result(rule=digest))
         now = self._context.clock()
         return Batch(entries=found, pages=[page_for(entry, now) for entry in found.values()])
 
