@@ -206,6 +206,39 @@ def test_after_a_kill_other_workers_know_which_links_wait(make_desk) -> None:
     assert make_desk().crawl.families.of("news.test").families["/jobs/*/"].waiting == 2
 
 
+def test_an_article_that_the_sitemap_will_list_at_its_next_poll_opens_no_lists(desk) -> None:
+    """A home page that is polled more often than the sitemap shows new articles first."""
+    families = desk.crawl.families
+    urls = [f"https://news.test/posts/the-{name}-of-the-town/" for name in ("river", "bridge", "mayor")]
+
+    def read_sitemap(*listed: str) -> None:
+        desk.clock.now += 60
+        visit = desk.visit("https://news.test/map.xml", Kind.SITEMAP, where=Where.AUTODISCOVERY)
+        visit.found.append(found(*(Link(url=url, where=Where.SITEMAP) for url in listed)))
+        desk.settle(fill(visit, status=200, links_count=len(listed)))
+
+    def read_article(url: str) -> None:
+        desk.clock.now += 60
+        visit = desk.visit(url, where=Where.BODY)
+        desk.clock.now += 60
+        desk.settle(fill(visit, status=200, is_article=True))
+
+    def needs_lists() -> bool:
+        return families.needs_lists("news.test", has_sitemap=True)
+
+    families._add("news.test", Result(family="/posts/*/", is_named=True))
+    read_sitemap(urls[0])
+    read_article(urls[1])
+    assert not needs_lists()
+    read_sitemap(*urls[:2])
+    assert not needs_lists(), "it is listed"
+    read_article(urls[2])
+    read_sitemap(*urls[:2])
+    assert needs_lists(), "the sitemap lacks an article"
+    read_sitemap(*urls)
+    assert not needs_lists(), "the sitemap was late"
+
+
 def test_what_a_feed_names_is_stored_before_its_lease_ends(make_desk) -> None:
     killed = make_desk()
     feed = killed.visit("https://news.test/feed", Kind.FEED)
@@ -307,6 +340,7 @@ def test_only_articles_with_evidence_of_their_own_prove_a_family() -> None:
             [
                 *(*refused("/a/*"), *article("/a/*"), *article("/b/*", named=True)),
                 *(Result(awaited=("0a", "0b")), Result(visited=("0a",)), Result(has_source=True)),
+                *(Result(beside=("0d", 5.5)), Result(listed=("0d",)), Result(heard_at=7.5)),
                 *(Result(family="/a/*", lacking="0c"), Result(family="/a/*", is_retried=True)),
             ]
         ),
@@ -333,7 +367,7 @@ def test_the_stored_form_has_everything(results: list[Result]) -> None:
 )
 def test_damaged_notes_are_read_as_far_as_possible(plain: dict[str, object]) -> None:
     site = SiteFamilies.read(plain)
-    assert (site.articles, site.awaited) == (0, ())
+    assert (site.articles, site.awaited, site.beside) == (0, (), {})
 
 
 def test_the_reasons_are_sentences_with_a_command() -> None:

@@ -423,6 +423,7 @@ def test_a_list_may_be_visited_by_another_worker(section, fruitful):
         section.context.notes, "news.test", Result(family=DAYS, named=False, refusal=refusal, is_list=True)
     )
     other.write(section.context.notes)
-    section.crawl.sites.families.write(section.context.notes)  # as at each heartbeat
+    # as at each heartbeat, if a page of the site was read since the last one
+    section.crawl.sites.families.write(section.context.notes, only="news.test")
     queue(section, archive(5))
     assert len(queued(section)) == (3 if fruitful else 2)

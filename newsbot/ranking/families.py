@@ -52,6 +52,8 @@ FORGET_SAMPLES = 3600.0
 """Seconds after which a sample without a result is no longer waited for."""
 HEAL_AFTER = 86400.0
 """Seconds after the last sample of a closed family until one more page is tried."""
+MAX_BESIDE = 20
+"""Maximum number of articles of a site that are remembered because no source names them."""
 MAX_AWAITED = 100
 """Maximum number of feeds and sitemaps of a site for which samples wait."""
 
@@ -232,8 +234,12 @@ class Result:
     """For a fetched page: why it is not an article; empty for an article."""
     is_list: bool = False
     """True if the page is a list. It is good if it led to articles that nothing else names."""
-    is_beside: bool = False
-    """True for an article that no source of the site names, so that only a list or another page led to it."""
+    beside: tuple[str, float] | None = None
+    """Fingerprint, and time of discovery, of an article that no source has named before."""
+    listed: tuple[str, ...] = ()
+    """Fingerprints of such articles that a source names now."""
+    heard_at: float = 0.0
+    """Time when a sitemap was read."""
     is_weak: bool = False
     """True for an article that has no evidence of its own. It says nothing about other members."""
     is_void: bool = False
@@ -274,8 +280,11 @@ class SiteFamilies:
     """Number of fetched pages that were articles by their own evidence."""
     wasted: int = 0
     """Number of fetched pages that were not articles, and that nobody named."""
-    beside: int = 0
-    """Number of articles that no feed or sitemap of the site names."""
+    beside: dict[str, float] = field(default_factory=dict)
+    """Fingerprints (hexadecimal), and times of discovery, of the latest articles that no feed or sitemap of
+    the site names."""
+    heard_at: float = 0.0
+    """Time when a sitemap of the site was last read."""
     rule: str = ""
     """Digest of the rule's patterns with which the waiting links were last compared."""
     awaited: tuple[str, ...] = ()
@@ -290,6 +299,12 @@ class SiteFamilies:
         if result.visited:
             self.awaited = tuple(key for key in self.awaited if key not in result.visited)
         self.has_source |= result.has_source
+        self.heard_at = max(self.heard_at, result.heard_at)
+        for key in result.listed:
+            self.beside.pop(key, None)
+        if result.beside is not None:
+            self.beside |= (result.beside,)
+            self.beside = dict(sorted(self.beside.items(), key=lambda one: one[1])[-MAX_BESIDE:])
         self.rule = result.rule or self.rule
         if result.family:
             self._add_to_family(result)
@@ -320,7 +335,6 @@ class SiteFamilies:
     def _count(self, family: Family, result: Result, *, named: bool) -> None:
         good = not result.refusal
         self.articles += good and not result.is_list
-        self.beside += result.is_beside
         if named:
             family.named_good += good and not result.is_weak
             family.named_bad += not good
@@ -354,6 +368,11 @@ class SiteFamilies:
         if self.articles or self.names_articles:
             return any(family.is_witnessed or family.good or family.named_good for _, family in listed)
         return any(self.state(name) is not State.CLOSED for name, _ in listed)
+
+    @property
+    def has_unlisted(self) -> bool:
+        """True if a sitemap that was read after an article was found does not list it."""
+        return any(at < self.heard_at for at in self.beside.values())
 
     def state(self, name: str) -> State:
         """Return the state of a family."""
@@ -453,7 +472,8 @@ class SiteFamilies:
             "witnesses": self.witnesses.plain(),
             "articles": self.articles,
             "wasted": self.wasted,
-            "beside": self.beside,
+            "beside": dict(self.beside),
+            "heard_at": self.heard_at,
             "rule": self.rule,
             "awaited": list(self.awaited),
             "has_source": self.has_source,
@@ -472,10 +492,21 @@ class SiteFamilies:
             witnesses = Witnesses.read(plain.get("witnesses") or {})
         except (TypeError, ValueError, AttributeError):
             witnesses = Witnesses()
-        articles, wasted, beside = (_number(plain, name) for name in ("articles", "wasted", "beside"))
-        rule, awaited = str(plain.get("rule", "")), _fingerprints(plain.get("awaited"))
+        beside = plain.get("beside")
         return cls(
-            found, witnesses, articles, wasted, beside, rule, awaited, bool(plain.get("has_source", False))
+            families=found,
+            witnesses=witnesses,
+            articles=int(_number(plain, "articles")),
+            wasted=int(_number(plain, "wasted")),
+            beside={
+                key: float(at)
+                for key, at in (beside.items() if isinstance(beside, dict) else ())
+                if isinstance(at, int | float)
+            },
+            heard_at=_number(plain, "heard_at"),
+            rule=str(plain.get("rule", "")),
+            awaited=_fingerprints(plain.get("awaited")),
+            has_source=bool(plain.get("has_source", False)),
         )
 
 
@@ -484,9 +515,9 @@ def _fingerprints(value: object) -> tuple[str, ...]:
     return tuple(filter(_FINGERPRINT.fullmatch, texts))
 
 
-def _number(plain: Mapping[str, Any], name: str) -> int:
+def _number(plain: Mapping[str, Any], name: str) -> float:
     value = plain.get(name)
-    return int(value) if isinstance(value, int | float) else 0
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _worth(family: Family) -> tuple[bool, bool, int, float]:

@@ -100,7 +100,10 @@ class Families:
                 url = canonicalize(link.url, rule.drop_query)
             except ValueError:
                 continue
-            self._listed[fingerprint(url)] = None
+            key = fingerprint(url)
+            self._listed[key] = None
+            if key.hex() in site.beside:
+                self._add(rule.domain, Result(listed=(key.hex(),)))
             name = family_of(url)
             known = site.families.get(name) or Family()
             if (named and not known.named) or (listed and not known.listed):
@@ -137,14 +140,13 @@ class Families:
             evidence.odds + site.witnesses.agreement(evidence) >= REQUIRED[Standing.ALONE]
         )
         witness = strong and not refusal and data.get("where") not in (Where.PUSH, Where.ARGUMENT)
+        is_found = data.get("where") in _FOUND_ON_PAGES and entry.fingerprint not in self._listed
         result = Result(
             family=name,
             named=named,
             refusal=refusal,
             is_weak=not refusal and not strong,
-            is_beside=not refusal
-            and data.get("where") in _FOUND_ON_PAGES
-            and entry.fingerprint not in self._listed,
+            beside=None if refusal or not is_found else (entry.fingerprint.hex(), data["discovered_at"]),
             evidence=evidence if witness else None,
         )
         before = site.state(name)
@@ -256,11 +258,13 @@ class Families:
         return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
 
     def _arrived(self, visit: Visit) -> None:
-        """Record that a feed or sitemap was visited."""
+        """Record that a feed or sitemap was visited, also if it was unchanged."""
         domain, key = visit.rule.domain, visit.lease.entry.fingerprint.hex()
         site, is_read = self.of(domain), not visit.guessed and not visit.outcome.failed
         if key in site.awaited or (is_read and not site.has_source):
             self._add(domain, Result(visited=(key,), has_source=is_read))
+        if visit.kind.is_sitemap and not visit.outcome.failed:
+            self._add(domain, Result(heard_at=self._context.clock()))
 
     def _enough_now(self, domain: str) -> list[Entry]:
         """Return the samples that had too little evidence while nothing was known of their family."""
@@ -362,7 +366,7 @@ class Families:
         This is also expected if the site's sitemaps cannot be read, or list no articles.
         """
         site = self.of(domain)
-        if not has_sitemap or site.beside > 0:
+        if not has_sitemap or site.has_unlisted:
             return True
         return not site.lists_articles and not self._awaits_sources(domain)
 
