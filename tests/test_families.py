@@ -224,7 +224,7 @@ def test_an_article_that_the_sitemap_will_list_at_its_next_poll_opens_no_lists(d
         desk.settle(fill(visit, status=200, is_article=True))
 
     def needs_lists() -> bool:
-        return families.needs_lists("news.test", has_sitemap=True)
+        return bool(families.needs_lists("news.test", has_sitemap=True))
 
     families._add("news.test", Result(family="/posts/*/", is_named=True))
     read_sitemap(urls[0])
