@@ -264,3 +264,22 @@ def test_a_site_with_endless_lists_ends(site, world):
     assert sorted(world.urls()) == posts
     read = [path for path in site.seen("news.test") if path.startswith("/by/")]
     assert len(read) <= 2, "the other lists wait after the first that led to nothing"
+
+
+def test_an_archive_is_tried_although_a_sitemap_lists_some_articles(site, world):
+    """The sitemap has a third of the articles. The front page of the archive leads only to years."""
+    new = [f"{HOST}/news/a-story-of-the-town-{n}/" for n in range(30)]
+    months = {m: [f"{HOST}/news/an-old-story-of-{m}-{n}/" for n in range(10)] for m in range(1, 7)}
+    every = [*new, *(url for some in months.values() for url in some)]
+    archive = f"<a href='{HOST}/archive/'>Archive</a>"
+    site.page(f"{HOST}/", bare(new[:10]).replace("</ul>", f"</ul>{archive}"))
+    site.page(f"{HOST}/robots.txt", f"Sitemap: {HOST}/map.xml\n")
+    site.page(f"{HOST}/map.xml", sitemap_xml(new), headers=XML)
+    site.page(f"{HOST}/archive/", bare([f"{HOST}/archive/2025/"]))
+    site.page(f"{HOST}/archive/2025/", bare([f"{HOST}/archive/2025/{m:02}/" for m in months]))
+    for month, urls in months.items():
+        site.page(f"{HOST}/archive/2025/{month:02}/", bare(urls))
+    for number, url in enumerate(every):
+        site.page(url, article_html(number))
+    world.crawl("-a", f"url={HOST}/")
+    assert sorted(world.urls()) == sorted(every)

@@ -164,6 +164,8 @@ class Family:
     """Number of pages that were queued before the family was open, minus those without a result."""
     sampled_at: float = 0.0
     """Time of the last sample, in POSIX seconds."""
+    leads_on: bool = False
+    """True for lists whose last sample has only lists below it. Those decide whether it was worth reading."""
     waiting: int = 0
     """Number of links that wait."""
     best: float = 0.0
@@ -216,7 +218,7 @@ class Family:
 
 _FIELDS = (
     "named", "listed", "opened", "good", "named_good", "named_bad", "sampled", "sampled_at",
-    "waiting", "best",
+    "leads_on", "waiting", "best",
 )  # fmt: skip
 _NEW = Family()
 
@@ -242,6 +244,8 @@ class Result:
     """Time when a sitemap was read."""
     is_weak: bool = False
     """True for an article that has no evidence of its own. It says nothing about other members."""
+    leads_on: bool = False
+    """True for a list that has only lists below it."""
     is_void: bool = False
     """True for a sample that gave no result, because the page could not be fetched."""
     evidence: Evidence | None = None
@@ -319,6 +323,7 @@ class SiteFamilies:
                 family.sampled = family.good + family.bad
             family.sampled += 1
             family.sampled_at = max(family.sampled_at, result.sampled_at)
+        family.leads_on = result.leads_on or (family.leads_on and result.sampled_at is None)
         if result.waiting is not None:
             family.waiting, family.best = result.waiting, result.best
         if result.is_void:
@@ -430,16 +435,13 @@ class SiteFamilies:
         """Return True if one more page may be fetched that may be no article, or may be a needless list.
 
         All pages that are fetched now count as if they were no articles, so that they cannot exceed the
-        budget. ``lists``: the page is a list. On a site that names no articles, lists do not use up the
-        budget of pages.
+        budget. ``lists``: the page is a list. Lists have a budget of their own.
         """
-        flying, wasted = 0, self.wasted
+        flying, wasted = 0, 0 if lists else self.wasted
         for name, family in self.families.items():
-            if self.state(name) is not State.OPEN:
-                is_list = name.startswith(LISTS)
-                if lists or self.names_articles or not is_list:
-                    flying += family.in_flight(now)
-                    wasted += family.bad * is_list
+            if name.startswith(LISTS) is lists and self.state(name) is not State.OPEN:
+                flying += 0 if family.leads_on else family.in_flight(now)
+                wasted += family.bad * lists
         if self.names_articles or lists:
             budget = math.floor(explore * self.articles) + (LISTED_BUDGET if listed else 0)
         else:

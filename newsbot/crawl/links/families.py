@@ -390,6 +390,10 @@ class Families:
                 domain, Result(family=name, named=named, refusal=refusal, is_list=True, is_void=is_void)
             )
 
+    def leads_on(self, entry: Entry) -> None:
+        """Record that a list has only lists below it. They decide whether it was worth reading."""
+        self._add(entry.data["source"], Result(family=self._family(entry), leads_on=True))
+
     # --- leases
     def left(self, lease: Lease) -> Reason | None:
         """Return the reason why a leased entry is not fetched, or None if it must be fetched."""

@@ -91,7 +91,9 @@ class Lists:
         if visit.settling.told or not _is_first(visit) or not (is_next or is_found_list(entry)):
             return
         below = any(is_found_list(one) and _leads_on(one, entry.url) for one in batch.held.values())
-        if fruitful is not False or not below:
+        if fruitful is False and below:
+            self._families.leads_on(entry)
+        else:
             self._families.tell_list(entry, fruitful=is_next or fruitful)
         visit.settling.told = True
 
