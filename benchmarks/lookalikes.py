@@ -6,13 +6,19 @@ half of the noise links look like articles. Each rule has one line and the home 
 of articles among the pages that the server sent, without robots.txt, feeds, sitemaps and front pages.
 ``found`` is the number of articles that the server sent, divided by the number of all articles.
 
+``CORPUS`` may also be a folder with ``index.jsonl``. ``--most`` limits the number of articles of each host;
+``--least`` leaves out hosts with fewer articles. With ``--workers``, that many workers share a Redis server
+and a MongoDB server; ``--kills`` times, one of them is killed and started again. With ``--born``, that many
+articles are published during the crawl, one each second; the crawl is then continuous, and polls the home
+page each 10 seconds, the feed each 40, and the sitemap each 60.
+
 ``--forms`` selects the URLs of noise links: those of the replayed web (``replay``), 18 other forms
 (``other``), or forms of more languages and forms that articles have on other sites (``foreign``). With
 ``--headlines`` the texts of noise links consist of words from the host's headlines; otherwise the text is
 "more".
 
     python -m benchmarks.lookalikes --replay REPLAYWEB.PY --corpus CORPUS.JSON [--forms other] [--headlines]
-        [--hosts 40] [--delay 0.1]
+        [--hosts 40] [--delay 0.1] [--workers 2 --kills 6] [--born 140]
 """
 
 from __future__ import annotations
@@ -29,16 +35,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from newsbot.backends import open_storage
 from testbed.servers import free_port
+from testbed.temporary import own_mongo, own_redis
 
+BETWEEN_KILLS = 7.0
+"""Seconds between two kills."""
+POLLS = """interval: {section: 10s, feed: 40s, sitemap: 60s}
+recrawl: {section: fixed, feed: fixed, sitemap: fixed}
+"""
+"""The rule of sites with articles that are published during the crawl."""
 FORMS = {
     "replay": (),
     "other": (
@@ -99,14 +112,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kinds", choices=("old", "finite", "new"), default="new")
     parser.add_argument("--seconds", type=int, default=420, help="the crawl stops after this time")
     parser.add_argument("--keep", type=Path, help="keep the data of the crawl in this folder")
+    parser.add_argument("--most", type=int, default=10**6, help="maximum number of articles of a host")
+    parser.add_argument("--least", type=int, default=1, help="leave out hosts with fewer articles")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--born", type=int, default=0, help="number of articles published during the crawl")
     parser.add_argument("--hosts", type=int, default=40)
     parser.add_argument("--delay", type=float, default=0.1)
     options = parser.parse_args(arguments)
-    rows = json.loads(options.corpus.read_text(encoding="utf-8"))
-    for row in rows:
-        row["file"] = str((options.corpus.parent / row["file"]).resolve())
+    rows = corpus_of(options.corpus, options.most, options.least)
     with tempfile.TemporaryDirectory(prefix="newsbot-lookalikes-") as folder:
         print(json.dumps(measure(Path(folder), rows, options)))
+
+
+def corpus_of(place: Path, most: int, least: int) -> list[dict[str, Any]]:
+    """Return the pages of a JSON file, or of a folder with ``index.jsonl``.
+
+    There are at most ``most`` pages of each host, and none of hosts with less than ``least`` pages.
+    """
+    if place.is_file():
+        rows = json.loads(place.read_text(encoding="utf-8"))
+        for row in rows:
+            row["file"] = str((place.parent / row["file"]).resolve())
+    else:
+        lines = (place / "index.jsonl").read_text(encoding="utf-8").splitlines()
+        rows = [{**row, "file": str(place / row["html"])} for row in map(json.loads, lines)]
+    hosts: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        title = row.get("title") or (row.get("gold") or {}).get("title")
+        hosts[urlsplit(row["url"]).hostname or ""].append({**row, "title": title})
+    return [row for host, some in hosts.items() if host and len(some) >= least for row in some[:most]]
 
 
 def measure(folder: Path, rows: list[dict[str, Any]], options: argparse.Namespace) -> dict[str, Any]:
@@ -114,7 +149,8 @@ def measure(folder: Path, rows: list[dict[str, Any]], options: argparse.Namespac
     hosts = sorted({urlsplit(row["url"]).hostname or "" for row in rows})[: options.hosts]
     rules, log = folder / "rules", folder / "log"
     rules.mkdir()
-    (rules / "_defaults.yaml").write_text(f"delay: {options.delay}\n", encoding="utf-8")
+    polls = POLLS if options.born else ""
+    (rules / "_defaults.yaml").write_text(f"delay: {options.delay}\n{polls}", encoding="utf-8")
     for host in hosts:
         domain = host.removeprefix("www.")
         (rules / f"{domain}.yaml").write_text(f"domain: {domain}\nseeds: http://{host}/\n", encoding="utf-8")
@@ -123,35 +159,49 @@ def measure(folder: Path, rows: list[dict[str, Any]], options: argparse.Namespac
     corpus.write_text(json.dumps(wanted), encoding="utf-8")
     port = free_port()
     words = ["--corpus", str(corpus), "--port", str(port), "--log", str(log), "--noise-kinds", options.kinds]
+    words += ["--born", str(options.born), "--every", "1"]
     serve = f"from benchmarks.lookalikes import serve; serve({str(options.replay)!r}, {options.forms!r}, "
     serve += f"{options.headlines}, {words!r})"
     proxy = f"http://127.0.0.1:{port}"
-    data = options.keep or folder / "data"
-    own = {"NEWSBOT_DATA": str(data), "NEWSBOT_RULES": str(rules), "NEWSBOT_RETRY_SCALE": "0.05"}
-    with subprocess.Popen([sys.executable, "-c", serve], stdout=subprocess.DEVNULL) as server:
-        time.sleep(2)  # the server makes a certificate first
-        subprocess.run(
-            [
-                *(
-                    sys.executable,
-                    "-m",
-                    "scrapy",
-                    "crawl",
-                    "news",
-                    "-s",
-                    "NEWSBOT_PROGRESS=0",
-                    *OWN_CERTIFICATES,
-                ),
-                *("-s", f"CLOSESPIDER_TIMEOUT={options.seconds}"),
-            ],
-            env={**os.environ, **own, "http_proxy": proxy, "https_proxy": proxy},
-            check=False,
-            stderr=subprocess.DEVNULL,
+    own = {"NEWSBOT_RULES": str(rules), "NEWSBOT_RETRY_SCALE": "0.05"}
+    own |= {"http_proxy": proxy, "https_proxy": proxy}
+    with ExitStack() as stack:
+        place = {"NEWSBOT_DATA": str(options.keep or folder / "data")}
+        if options.workers > 1:
+            place = {
+                "REDIS_URL": stack.enter_context(own_redis()),
+                "MONGO_URI": stack.enter_context(own_mongo()).uri,
+            }
+        server = stack.enter_context(
+            subprocess.Popen([sys.executable, "-c", serve], stdout=subprocess.DEVNULL)
         )
+        time.sleep(2)  # the server makes a certificate first
+        crawl({**os.environ, **own, **place}, options)
         server.terminate()
-    with closing(open_storage({"NEWSBOT_DATA": str(data)})) as storage:
-        stored = [article.url for article in storage.articles.iter()]
+        with closing(open_storage(place)) as storage:
+            stored = [article.url for article in storage.articles.iter()]
     return {**figures(log, len(wanted)), **in_store(stored, wanted)}
+
+
+def crawl(environment: dict[str, str], options: argparse.Namespace) -> None:
+    """Run the workers, and kill some of them on the way."""
+    command = [sys.executable, "-m", "scrapy", "crawl", "news", "-s", "NEWSBOT_PROGRESS=0", *OWN_CERTIFICATES]
+    command += ["-s", f"CLOSESPIDER_TIMEOUT={options.seconds}"]
+    command += ["-a", "mode=continuous"] if options.born else []
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+
+    workers = [start() for _ in range(options.workers)]
+    for number in range(options.kills):
+        time.sleep(BETWEEN_KILLS)
+        place = number % len(workers)
+        if workers[place].poll() is None:
+            workers[place].kill()
+            workers[place].wait()
+            workers[place] = start()
+    for worker in workers:
+        worker.wait()
 
 
 def in_store(stored: Sequence[str], wanted: Sequence[dict[str, Any]]) -> dict[str, Any]:
