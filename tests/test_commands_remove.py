@@ -13,13 +13,13 @@ from newsbot.apps.monitor.kept_reports import keep_report, kept_report
 from newsbot.apps.monitor.report import site_report
 from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
 from newsbot.apps.operations import remove as removing
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position
 from newsbot.pages.rules import RuleSet
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
-from newsbot.sites.pushed_texts import PushedTexts
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.sites.texts import PushedTexts
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 from tests.crawls import article_html, feed_xml

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.authoring.learn import pattern_of
 from newsbot.items import Reason, Where
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.verdict import Standing
@@ -23,8 +24,9 @@ from newsbot.ranking.families import (
     State,
     family_of,
     list_family,
+    rows_of,
+    sentences,
 )
-from newsbot.sites.families import pattern_of, rows_of, sentences
 
 SITE = "https://news.example"
 NOW = 1_800_000_000.0

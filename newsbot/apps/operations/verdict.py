@@ -16,12 +16,11 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, counted, when
 from newsbot.clock import DAY, utc_of
 from newsbot.config.apps import active_apps, load
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.frontier.base import Frontier, Watch, Watched
 from newsbot.pages.rules import RuleSet
-from newsbot.sites.runs import Run, runs
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
+from newsbot.sites.statistics import Run, runs
+from newsbot.storage.base import HOUR, SiteRecord, SourceRecord, Storage
 
 
 class State(StrEnum):

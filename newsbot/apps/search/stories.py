@@ -14,10 +14,9 @@ from newsbot.clock import DAY, system_clock
 from newsbot.dedup.index import Near
 from newsbot.dedup.story_merge import rebuild, regroup, reunite
 from newsbot.errors import ArgumentError
-from newsbot.frontier.base import FrontierTransfer
-from newsbot.frontier.owners import check_idle
+from newsbot.frontier.base import FrontierTransfer, check_idle
 from newsbot.items import Article, ArticleFilter
-from newsbot.storage.stories import Story
+from newsbot.storage.articles import Story
 
 
 def stories(call: Call) -> None:

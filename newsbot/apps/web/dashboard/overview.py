@@ -17,7 +17,7 @@ from newsbot.apps.web.readers import Data
 from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import Watched
 from newsbot.sites.health import alarms
-from newsbot.storage.sources import HOUR, Arrival, Hour
+from newsbot.storage.base import HOUR, Arrival, Hour
 
 _COUNTED = ("articles", "pages", "article_pages", "fetched", "errors")
 """The counts of a :class:`Period`."""
