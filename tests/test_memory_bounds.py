@@ -66,8 +66,7 @@ def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
 LIMITS = {
     "newsbot.crawl.links.canonical": ("MAX_SETTLED", "MAX_SPELLED"),
     "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES", "MAX_HELD", "MAX_LISTED"),
-    "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
-    "newsbot.crawl.links.queue": ("MAX_HOSTS",),
+    "newsbot.crawl.links.queue": ("MAX_WAITING", "MAX_SETTLED", "MAX_HOSTS"),
     "newsbot.ranking.url_learning": ("MAX_SITES", "MAX_LISTED"),
     "newsbot.crawl.politeness": ("MAX_HOSTS",),
     "newsbot.crawl.sources": ("MAX_HOSTS",),

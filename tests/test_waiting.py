@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.waiting import SOURCES_EVERY, Waiting
+from newsbot.crawl.politeness import SOURCES_EVERY, Waiting
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind
 from newsbot.storage.base import SourceRecord

@@ -13,7 +13,7 @@ Files in reading order:
   network
 * ``visit``: one visit, and the links that it found; passes to an archive what was fetched
 * ``politeness``: delays and turns of hosts, and pauses after errors; limits the requests to hosts that do not
-  answer
+  answer; describes what an idle crawl waits for
 * ``entries``: frontier entries and page records of links
 * ``links``: decides which links are followed, and queues them
 * ``sources``: the sources that a crawl begins with; the records of feeds, sitemaps and sections, and the
@@ -28,7 +28,6 @@ Files in reading order:
   the checks before ``scrapy crawl`` starts
 * ``credentials``: the secrets that the rule of a site gives to its requests
 * ``memory``: returns free memory to the system
-* ``waiting``: reports what an idle crawl waits for
 * ``scheduler``: Scrapy's scheduler on the frontier, for the news crawl
 """
 

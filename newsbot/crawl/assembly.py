@@ -35,9 +35,8 @@ from newsbot.crawl.credentials import SiteCredentials
 from newsbot.crawl.failures import Reachability
 from newsbot.crawl.links.canonical import Canonical, Spellings
 from newsbot.crawl.links.families import Families, Lists
-from newsbot.crawl.links.feed_details import FeedDetails
 from newsbot.crawl.links.judge import LinkJudge
-from newsbot.crawl.links.queue import Links, Room
+from newsbot.crawl.links.queue import FeedDetails, Links, Room
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
 from newsbot.crawl.recovery import Refill

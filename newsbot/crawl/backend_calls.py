@@ -370,7 +370,7 @@ class Outage:
     async def patiently(
         self, work: Callable[_Given, _Answer], *given: _Given.args, **more: _Given.kwargs
     ) -> _Answer:
-        """Call ``work`` in a section (:mod:`newsbot.crawl.backend_calls`) until it succeeds.
+        """Call ``work`` in a section until it succeeds.
 
         Returns its result. ``work`` must be idempotent.
 

@@ -27,8 +27,7 @@ from newsbot.crawl.entries import page_for
 from newsbot.crawl.failures import NO_TLS, Reachability
 from newsbot.crawl.links.canonical import Canonical, Spellings, respelled
 from newsbot.crawl.links.families import Lists
-from newsbot.crawl.links.feed_details import FeedDetails
-from newsbot.crawl.links.queue import WAIT, Links, parts
+from newsbot.crawl.links.queue import WAIT, FeedDetails, Links, parts
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.scope import Removals, Scope
 from newsbot.crawl.sources import RecrawlPolicies, SourceState

@@ -200,7 +200,7 @@ class Reachability:
         self._failed.clear()
 
     def failed(self, site: str, cause: str) -> None:
-        """Record that a host could not be reached. ``cause`` is from :mod:`newsbot.crawl.failures`."""
+        """Record that a host could not be reached. ``cause`` is a token."""
         # Once a host has answered, the network works, and further failures are failures of the sites.
         if not self._answered and len(self._failed) < MAX_SITES:
             self._failed[site] = cause

@@ -13,24 +13,30 @@ window begins small, grows with each quick answer, and is halved if an answer is
 Requests that only another site's link has caused are limited even if all answers are quick: a quarter of all
 slots for the links of one site, and half of them for the links of all such sites. Their windows are halved,
 too, if the worker takes long to read an answer, because the other sites' pages then wait for the processor.
+
+:class:`Waiting` describes what a crawl waits for while it downloads nothing, mostly the turn or the answer of
+a host. The progress line shows it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
 
+from newsbot.cli.terminal import counted, when
 from newsbot.clock import Clock
 from newsbot.crawl.backend_calls import LONGEST
 from newsbot.crawl.context import MAX_HOSTS, Context
+from newsbot.crawl.scope import Scope
 from newsbot.crawl.visit import Turn
 from newsbot.errors import DataError
 from newsbot.frontier.base import Lease
 from newsbot.items import Bounded, GivenBy, Reason
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
+from newsbot.sites.health import next_due
 from newsbot.urls import host_key, site_of
 
 LATEST = 0.09
@@ -341,3 +347,46 @@ def _groups(lease: Lease) -> frozenset[Group]:
     if source and not given_by.counts_for(source):
         groups |= {(STRANGER, given_by), (STRANGERS, "")}
     return frozenset(groups)
+
+
+# --- what an idle crawl waits for
+SOURCES_EVERY = 60.0
+"""Seconds between two looks at the sources."""
+
+
+@dataclass(slots=True)
+class Waiting:
+    """Describes what the crawl waits for. Only hosts and sites of ``scope`` count."""
+
+    context: Context
+    scope: Scope
+    _next_source: str = ""
+    _looked_at: float = field(default=float("-inf"))
+
+    def text(self, hosts: Collection[str], *, horizon: float, own: Callable[[], int]) -> str:
+        """Return what the crawl waits for; an empty string if it waits for nothing.
+
+        ``hosts`` are the hosts with a request in flight. Only entries that are due up to ``horizon`` (POSIX
+        seconds) count. ``own`` returns the number of leases that this worker holds but does not process.
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        if away := self.context.outage.away:
+            return f"{' and '.join(away)}, which cannot be reached"
+        if hosts:
+            more = f" and {counted(len(hosts) - 1, 'other host')}" if len(hosts) > 1 else ""
+            return f"the answer of {min(hosts)}{more}"
+        now = self.context.clock()
+        outlook = self.context.frontier.outlook(horizon=horizon, accept=self.scope.accepting)
+        if outlook.next_at is not None:
+            if outlook.next_at <= now:
+                return ""  # the scheduler is about to lease this entry
+            host = self.context.frontier.host(outlook.host) if outlook.host else None
+            delay = f" (delay {host.delay:g} s)" if host is not None else ""
+            return f"{outlook.host or 'a host'}, next request {when(outlook.next_at, now)}{delay}"
+        # This worker has nothing to do, but it stays, because the pages of other workers may have new links.
+        if outlook.leased > own():
+            return f"another worker, which is processing {counted(outlook.leased - own(), 'URL')}"
+        if now >= self._looked_at + SOURCES_EVERY:
+            sources = self.context.storage.sources
+            self._next_source, self._looked_at = next_due(sources, self.scope.limited_to, now), now
+        return self._next_source

@@ -40,10 +40,9 @@ from newsbot.crawl.components import not_used
 from newsbot.crawl.failures import UNREACHABLE
 from newsbot.crawl.links.queue import WAIT
 from newsbot.crawl.memory import renew_threads, trim
-from newsbot.crawl.politeness import NO_ANSWER, Slots
+from newsbot.crawl.politeness import NO_ANSWER, Slots, Waiting
 from newsbot.crawl.recovery import Recovery
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Turn, Visit
-from newsbot.crawl.waiting import Waiting
 from newsbot.errors import DataError
 from newsbot.frontier.base import ALONE, Lease, Outlook, dead_owners
 from newsbot.pages.discovery.reader import claiming

@@ -185,7 +185,7 @@ def is_unnamed(context: Context, scope: Scope, visit: Visit) -> bool:
     return all(fingerprint(canonicalize(url, rule.drop_query)) != key for url in named)
 
 
-# --- sources of sites
+# --- recrawl policies
 ADJUST_EVERY = 600.0
 """Minimum number of seconds between two corrections of the threshold by any worker."""
 GROWING = 60.0
@@ -346,7 +346,7 @@ PAGES: Mapping[str, Policy] = {
 class RecrawlPolicies:
     """Selects the policy of each visited page.
 
-    ``budget`` is for sources: :class:`newsbot.crawl.sources.SourceState` uses it.
+    ``budget`` is for sources: :class:`SourceState` uses it.
     """
 
     def __init__(self, context: Context, budget: PollBudget, prices: PagePrices) -> None:
@@ -355,7 +355,7 @@ class RecrawlPolicies:
     def of(self, visit: Visit) -> Policy:
         """Return the policy for the visited page.
 
-        A source whose polls are counted gets its policy from :class:`newsbot.crawl.sources.SourceState`.
+        A source whose polls are counted gets its policy from :class:`SourceState`.
         Raises :class:`newsbot.errors.DataError`.
         """
         if visit.kind.is_source:

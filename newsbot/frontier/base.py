@@ -480,7 +480,7 @@ class EntryCopy:
 
 
 class FrontierTransfer(Protocol):
-    """Methods to copy a frontier, in addition to :class:`newsbot.frontier.base.Frontier`."""
+    """Methods to copy a frontier, in addition to :class:`Frontier`."""
 
     def at_work(self) -> list[str]:
         """Return the owners of leases that have not expired. Expired leases are not reclaimed."""

@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.failures import DropItem
 from newsbot.crawl.links.canonical import came_from_elsewhere
-from newsbot.crawl.links.feed_details import FEED
+from newsbot.crawl.links.queue import FEED
 from newsbot.dedup.decision import is_one_article
 from newsbot.dedup.index import signature, text_key
 from newsbot.dedup.story_merge import settle_again

@@ -518,7 +518,7 @@ _TRIES = {
 def may_retry(cause: str | None, attempts: int) -> bool:
     """Return True if a visit may be repeated after ``attempts`` attempts. The last attempt has failed.
 
-    ``cause`` is :attr:`newsbot.recrawl.planning.Outcome.error` of the last attempt.
+    ``cause`` is :attr:`Outcome.error` of the last attempt.
     """
     return cause is not None and attempts < _TRIES.get(cause, 1)
 

@@ -737,7 +737,7 @@ class Optimum:
     an average page per second.
 
     A page without observations is visited at the average rate. A page that never changed is visited less and
-    less often. A page that changes too often is visited after :data:`newsbot.recrawl.policies.LONGEST_REST`,
+    less often. A page that changes too often is visited after :data:`LONGEST_REST`,
     which is also the maximum for all pages.
     """
 

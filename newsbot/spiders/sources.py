@@ -39,7 +39,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.links.feed_details import FEED
+from newsbot.crawl.links.queue import FEED
 from newsbot.crawl.visit import RULE_KEY, Due, Found, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Bounded, EventKind, GivenBy, Kind, Link, PageRecord, Where, batched

@@ -173,7 +173,6 @@ def readdressed_story(old: str, new: str, merged: str | None) -> str:
     return new if merged is None or merged == old else merged
 
 
-# --- articles
 # --- the decision
 
 NOTHING = "-"
@@ -399,7 +398,7 @@ class Articles(Protocol):
     """Stores articles by canonical URL."""
 
     def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
-        """Store an article. :func:`newsbot.storage.articles.decide` determines the result.
+        """Store an article. :func:`decide` determines the result.
 
         Two texts are the same if their ``content_hash`` is equal. If one of them has no hash, their
         characters are compared. A new version takes the story, ``duplicate_of`` and the first
@@ -411,7 +410,7 @@ class Articles(Protocol):
         :data:`NOTHING`, a stored article is never replaced.
 
         ``peers`` are the canonical URLs of articles whose stories are joined with the story of the stored
-        article (:meth:`newsbot.storage.articles.Stories.join`), in the same transaction. Nothing is joined if
+        article (:meth:`Stories.join`), in the same transaction. Nothing is joined if
         the URL is taken.
         """
 

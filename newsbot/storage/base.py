@@ -301,7 +301,7 @@ def counted(sites: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, int
     return found | {ALL: dict(total)} if found else {}
 
 
-# --- storage
+# --- pages
 MAX_REFERRERS = 20
 """Maximum number of referrers of a page that are stored as URLs. Further referrers are only counted."""
 MAX_HISTORY = 30
