@@ -284,6 +284,6 @@ def test_texts_from_the_hub_are_removed(place, what, left):
 def test_each_kind_of_note_about_sites_names_its_owner():
     texts = [one.read_text(encoding="utf8") for one in Path(removing.__file__).parents[2].rglob("*.py")]
     kinds = re.findall(
-        r'^(?:NOTE_KIND|HUB|FULL_QUEUE|SESSION_NOTE) = "(.*)"$', "\n".join(texts), re.MULTILINE
+        r'^(?:NOTE_KIND|PUSHED|HUB|FULL_QUEUE|SESSION_NOTE) = "(.*)"$', "\n".join(texts), re.MULTILINE
     )
     assert set(kinds) == set(removing.OWNERS)

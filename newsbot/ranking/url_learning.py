@@ -29,7 +29,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from newsbot.cli.program import PROGRAM
-from newsbot.dedup.decision import headlines_agree
 from newsbot.items import Bounded, Link, Where, batched
 from newsbot.pages.rules.learn import Examples, LearnedRule, learned_from
 from newsbot.pages.rules.rule import Rule
@@ -346,6 +345,9 @@ class SessionLearning:
 
         If another headline has the same short URL, the keys are refuted.
         """
+        # Commands that only read the learned rules do not need NumPy.
+        from newsbot.dedup.decision import headlines_agree  # noqa: PLC0415
+
         before, said = self._listed.get(short, (url, headline))
         self._listed[short] = url, headline
         if before == url or headlines_agree(said, headline) is not False:

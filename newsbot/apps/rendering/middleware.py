@@ -250,7 +250,7 @@ def _tree(response: Response) -> HtmlElement | None:
 
 
 # --- results of rendering
-NOTE_KIND = "rendering"
+KIND = "rendering"
 TRIES = 3
 """Number of consecutive pages without a gain after which a site's pages are no longer rendered."""
 REST = 30 * DAY
@@ -291,7 +291,7 @@ class RenderTrials(SharedSites[_Tries, tuple[bool, float]]):
     """The results of rendering for all sites of one crawl."""
 
     def __init__(self) -> None:
-        super().__init__(NOTE_KIND, _tries, _Tries.saw, _Tries.plain, most=MAX_SITES)
+        super().__init__(KIND, _tries, _Tries.saw, _Tries.plain, most=MAX_SITES)
 
     def helped(self, storage: Notes, domain: str) -> bool:
         """Return True if rendering has helped on a site, and at least one of its last pages had a gain.
