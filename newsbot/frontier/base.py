@@ -371,6 +371,12 @@ class Frontier(Protocol):
     def counts(self) -> dict[str, int]:
         """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
 
+    def watch(self) -> Watch:
+        """Return the present workers, and how late the work is."""
+
+    def at_work(self) -> list[str]:
+        """Return the owners of leases that have not expired. Expired leases are not reclaimed."""
+
     def close(self) -> None:
         """Close the backend. Leases are not returned: call :meth:`release` first."""
 
@@ -482,9 +488,6 @@ class EntryCopy:
 class FrontierTransfer(Protocol):
     """Methods to copy a frontier, in addition to :class:`Frontier`."""
 
-    def at_work(self) -> list[str]:
-        """Return the owners of leases that have not expired. Expired leases are not reclaimed."""
-
     def copy_hosts(self) -> Iterator[HostCopy]:
         """Yield all hosts."""
 
@@ -522,14 +525,6 @@ class Watch:
     def lag(self) -> float:
         """Seconds by which the most overdue entry is late; 0 if none is late."""
         return 0.0 if self.overdue_since is None else max(0.0, self.now - self.overdue_since)
-
-
-@runtime_checkable
-class Watched(Protocol):
-    """A frontier that reports its workers and its lag."""
-
-    def watch(self) -> Watch:
-        """Return the current workers and lag."""
 
 
 # --- owners
@@ -575,7 +570,7 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def check_idle(frontier: FrontierTransfer) -> None:
+def check_idle(frontier: Frontier) -> None:
     """Raise :class:`DataError` if a crawl uses this frontier.
 
     Workers that are certainly dead are ignored.
