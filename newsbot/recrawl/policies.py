@@ -301,7 +301,7 @@ class Rates(Protocol):
 
 
 class SquareRootIndex:
-    """The policy of this module. ``controller`` holds the threshold, in items * seconds.
+    """The square-root rule. ``controller`` holds the threshold, in items * seconds.
 
     Two options are for comparisons. If ``known`` is set, it provides the rates, and no rates are learned. If
     ``plain``, the policy ignores windows and busy hours.
@@ -731,7 +731,7 @@ def number_for(rates: Sequence[float], visits_each: float) -> float:
 
 
 class Optimum:
-    """A :class:`newsbot.recrawl.planning.Policy` with the formula of this module.
+    """A :class:`newsbot.recrawl.planning.Policy` with the formula in the docstring of this module.
 
     ``number`` is the factor m; its unit is √(changes per second). ``visits_each`` is the number of visits of
     an average page per second.
