@@ -47,7 +47,7 @@ from newsbot.apps.transfer.copies import ArticleCopy, load_of
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind
-from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
+from newsbot.storage.base import HOUR, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import fingerprint
 from testbed.temporary import process_seconds

@@ -51,10 +51,8 @@ from redis import Redis
 from benchmarks.dedup_corpus import Corpus, Pair, load
 from benchmarks.templates import TEMPLATES
 from newsbot.apps.redis import index as near_redis
-from newsbot.dedup.comparison import COVERED, Change, Text, compare
-from newsbot.dedup.decision import SAME_STORY
-from newsbot.dedup.index import Near
-from newsbot.dedup.minhash import Signature, signature, similarities
+from newsbot.dedup.decision import COVERED, SAME_STORY, Change, Text, compare
+from newsbot.dedup.index import Near, Signature, signature, similarities
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.story_merge import place, without_bridges
 from newsbot.items import Article, ArticleFilter

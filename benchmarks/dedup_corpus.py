@@ -10,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from newsbot.dedup.minhash import shingle_hashes
+from newsbot.dedup.index import shingle_hashes
 
 COMMON = 400  # texts; a shingle in more texts is a stock phrase and does not make candidate pairs
 

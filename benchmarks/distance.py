@@ -37,7 +37,7 @@ PACKAGE: Final = f"{ROOT / 'newsbot'}{os.sep}"
 HOST: Final = "distance.example"
 FEED: Final = f"http://{HOST}/feed.xml"
 ARTICLE: Final = f"http://{HOST}/2026/11/20/the-bridge-over-the-river-is-open-again"
-PARSING: Final = "discovery/"
+PARSING: Final = "pages/discovery/"
 """A folder of the package. Its files get the link while the feed is parsed."""
 ENDS: Final = ("frontier/", "ack_all")
 """The range ends with a call of this method for the article's lease, in a file with this prefix."""

@@ -22,8 +22,8 @@ from scrapy.settings import Settings
 from benchmarks.rival import LINK
 from newsbot import backends
 from newsbot import settings as newsbot_settings
-from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.components import COMPONENTS, NewsbotSpider
+from newsbot.crawl.scope import Arguments
 from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Where
 from newsbot.storage.base import REPOSITORIES, Storage

@@ -253,13 +253,10 @@ def _steady(shared: SharedTime, end: float) -> None:
 
     clock.system_clock = shared
     from newsbot import backends  # noqa: PLC0415
-    from newsbot.crawl import (  # noqa: PLC0415
-        refill,
-        scheduler,
-    )
+    from newsbot.crawl import recovery, scheduler  # noqa: PLC0415
 
     vars(backends)["system_clock"] = time.time  # the frontier on Redis needs the clock, too
-    vars(refill)["SLICE"] = 10**6  # everything due is queued before the first request, not in steps of 0.1 s
+    vars(recovery)["PAGES_AT_ONCE"] = 10**6  # all due pages are queued before the first request
     names = vars(scheduler)
     names["call_later"] = sleeping(names["call_later"], shared, end, 0.0)
     names["LOOK_AGAIN"] = LOOK_AGAIN

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from newsbot.recrawl.policy import DAY
+from newsbot.recrawl.planning import DAY
 from testbed.feed_world import (
     LEARNING,
     FeedWorld,

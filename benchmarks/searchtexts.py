@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from itertools import accumulate, islice
 from pathlib import Path
 
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.items import Article
 from newsbot.pages.text.stems import stems
 

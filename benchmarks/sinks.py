@@ -24,7 +24,7 @@ from newsbot.apps.followers.following import FollowerRun, Step
 from newsbot.apps.sinks.follower import SinkFollower
 from newsbot.apps.sinks.rules import Sink
 from newsbot.backends import open_storage
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.items import Article
 from newsbot.storage.articles import Changes
 

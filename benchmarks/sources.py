@@ -29,8 +29,8 @@ from newsbot.apps.operations.verdict import read_facts
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, batched
 from newsbot.pages.rules.load import load_rules
-from newsbot.recrawl.sources import Controller, SquareRootIndex
-from newsbot.storage.sources import SourceRecord
+from newsbot.recrawl.policies import Controller, SquareRootIndex
+from newsbot.storage.base import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.loopback import LoopbackServer
 from testbed.messages import Answer, Request

@@ -27,7 +27,7 @@ from typing import Any
 from newsbot.backends import DATA_FILE, open_rules
 from newsbot.backends import open_storage as open_by_settings
 from newsbot.clock import system_clock, utc
-from newsbot.crawl.arguments import address, arguments_for, parse_arguments
+from newsbot.crawl.scope import address, arguments_for, parse_arguments
 from newsbot.errors import ArgumentError, DataUnavailable, UserError
 from newsbot.items import Article
 from newsbot.pages.extraction import extract

@@ -17,7 +17,7 @@ from newsbot.cli.log_lines import redacted
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, Clock, system_clock
 from newsbot.config.apps import backend
-from newsbot.config.check import SettingsLike, number_of
+from newsbot.config.settings import SettingsLike, number_of
 from newsbot.errors import DataUnavailable
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _OF_THEIR_SCHEDULER = (
 REDIS_KEEPS = 3600.0
 """Horizon of the frontier in Redis: it keeps pages that are due within this number of seconds.
 
-Pages that are due later are only in the storage, see :mod:`newsbot.crawl.refill`.
+Pages that are due later are only in the storage, see :mod:`newsbot.crawl.recovery`.
 """
 
 

@@ -489,7 +489,7 @@ class Article:
     discovered_at: datetime | None = field(default=None, metadata=TIME)
     fetched_at: datetime | None = field(default=None, metadata=TIME)
     content_hash: str = ""
-    """Hexadecimal key of the normalised :attr:`shown` text (see :mod:`newsbot.dedup.minhash`)."""
+    """Hexadecimal key of the normalised :attr:`shown` text (see :mod:`newsbot.dedup.index`)."""
     story: str | None = None
     """Id of the group of articles that report the same in nearly the same words."""
     relation: str | None = None

@@ -1,6 +1,6 @@
 """The Scrapy settings of newsbot.
 
-The ``NEWSBOT_`` settings, REDIS_URL, MONGO_URI and some more are declared in :mod:`newsbot.config.table`,
+The ``NEWSBOT_`` settings, REDIS_URL, MONGO_URI and some more are declared in :mod:`newsbot.config.settings`,
 with their defaults, environment variables and meanings (docs/settings.md). Your own settings module gets all
 of them by ``from newsbot.settings import *``. The spiders of newsbot add their components and limits
 (:mod:`newsbot.crawl.components`). Other spiders run as in every project of Scrapy.
@@ -10,8 +10,7 @@ import os
 from typing import Any
 
 from newsbot.config.apps import spider_packages
-from newsbot.config.contact import user_agent
-from newsbot.config.table import defaults
+from newsbot.config.settings import defaults, user_agent
 
 _TABLE = dict(defaults(os.environ))
 globals().update(_TABLE)

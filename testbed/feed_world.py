@@ -18,8 +18,8 @@ import numpy as np
 
 from newsbot.apps.search.usefulness import weights
 from newsbot.apps.simulator.rivals import MinifluxType, NutchType
-from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
-from newsbot.recrawl.sources import Controller, Rates, SquareRootIndex
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.policies import Controller, Rates, SquareRootIndex
 
 HOURS, DAYS = 24, 7
 TWELVE_HOURS: Final = 12 * HOUR
@@ -93,7 +93,7 @@ class FeedWorld:
         return np.searchsorted(self.keys, rows * (2 * self.seconds) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the true rates (:class:`newsbot.recrawl.sources.Rates`)."""
+        """Return the true rates (:class:`newsbot.recrawl.policies.Rates`)."""
         count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours) + _THURSDAY * HOURS
         return np.asarray(self.hourly[rows[:, None], count % (HOURS * DAYS)])
 
@@ -105,7 +105,7 @@ class Foretold:
     world: FeedWorld
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the true rates (:class:`newsbot.recrawl.sources.Rates`)."""
+        """Return the true rates (:class:`newsbot.recrawl.policies.Rates`)."""
         hour = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours)
         last = self.world.bursting.shape[1] - 1
         return np.asarray(self.world.bursting[rows[:, None], np.minimum(hour, last)])

@@ -18,12 +18,11 @@ from newsbot.apps.alerts.saved import save
 from newsbot.apps.demo.writer import Writer
 from newsbot.apps.search.articles import searching
 from newsbot.backends import open_frontier, open_storage
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Article, Kind
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
+from newsbot.storage.base import HOUR, SiteRecord, SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 _FIRST = ("valley", "river", "capital", "harbour", "northern", "island", "county", "hill")

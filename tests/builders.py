@@ -16,10 +16,10 @@ from scrapy.statscollectors import MemoryStatsCollector
 from newsbot import settings as project
 from newsbot.clock import utc
 from newsbot.crawl import assembly
-from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.context import Context
 from newsbot.crawl.entries import entry_for, page_for
+from newsbot.crawl.scope import Arguments
 from newsbot.crawl.visit import META_KEY, Answer, Check, Visit
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Kind, Link, PageRecord, Where

@@ -29,7 +29,7 @@ SENTENCES = (
     "apps/operations/verdict.py",
     "apps/operations/explain.py",
     "sites/health.py",
-    "sites/families.py",
+    "ranking/families.py",
     "apps/alerts/rules.py",
     "apps/web/dashboard/endpoints.py",
     "apps/web/dashboard/proposals.py",

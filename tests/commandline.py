@@ -22,7 +22,7 @@ from unittest.mock import patch
 from scrapy.settings import Settings
 
 from newsbot.cli.command import NewsbotCommand
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage

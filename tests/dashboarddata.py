@@ -17,9 +17,8 @@ from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, sea
 from newsbot.apps.operations.notifier_trust import TRUST, Trust
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord, Position
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import SiteRecord, SourceRecord
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
+from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 SITE = "news.test"

@@ -12,8 +12,8 @@ from typing import Any
 from scrapy.crawler import Crawler
 
 from newsbot.apps.mongodb.storage import MongoStorage
-from newsbot.crawl import server_calls
-from newsbot.crawl.server_calls import ServerCalls
+from newsbot.crawl import backend_calls
+from newsbot.crawl.backend_calls import ServerCalls
 
 USED = json.dumps({"tests.directcalls.DirectCalls": 0})
 """The value of the setting EXTENSIONS that enables this extension."""
@@ -25,7 +25,7 @@ class DirectCalls:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DirectCalls:
-        server_calls.PROBE = -1.0
+        backend_calls.PROBE = -1.0
         for kind, name in ((ServerCalls, "call"), (ServerCalls, "aside")):
             setattr(kind, name, _watched(getattr(kind, name)))
         MongoStorage.close = _printed(MongoStorage.close)  # type: ignore[method-assign]

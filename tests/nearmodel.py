@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from newsbot.dedup.index import KEEP, SHARED
-from newsbot.dedup.minhash import PERMUTATIONS, Signature
+from newsbot.dedup.index import KEEP, PERMUTATIONS, SHARED, Signature
 
 NOW = 1_795_000_000
 ALIKE = np.zeros(PERMUTATIONS, dtype=np.uint32)

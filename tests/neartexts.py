@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from newsbot.apps.redis.index import RedisIndex
-from newsbot.dedup.minhash import PERMUTATIONS, Signature
+from newsbot.dedup.index import PERMUTATIONS, Signature
 from tests.contracts.index_backends import made_up
 
 NOW = 1_795_000_000.0

@@ -14,10 +14,10 @@ from aiohttp import ClientResponse, ClientSession, web
 from newsbot.apps.operations.notifier_trust import TRUST
 from newsbot.apps.web.subscriptions import SUBSCRIPTION
 from newsbot.clock import system_clock
-from newsbot.crawl.source_state import HUB
+from newsbot.crawl.sources import HUB
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint, host_key
 from tests.dashboards import started

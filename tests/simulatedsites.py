@@ -10,7 +10,7 @@ import numpy as np
 from newsbot.apps.simulator.site_world import FEED, PAGE, SiteWorld, sort_events
 from newsbot.apps.simulator.strategies import STRATEGIES, PushSettings, Task
 from newsbot.apps.simulator.visits import WAYS, Visits, run_policy
-from newsbot.recrawl.policy import DAY, Array
+from newsbot.recrawl.planning import DAY, Array
 
 WAY = WAYS[0]
 

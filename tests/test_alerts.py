@@ -30,10 +30,9 @@ from newsbot.clock import system_clock
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.recrawl.sources import Rhythm
-from newsbot.sites.health import FULL_QUEUE, Pages, alarms, full_queues
-from newsbot.sites.silence import EXPECTED, expected_items, is_silent
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.recrawl.policies import Rhythm
+from newsbot.sites.health import EXPECTED, FULL_QUEUE, Pages, alarms, expected_items, full_queues, is_silent
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import START, ManualClock
 

@@ -155,7 +155,7 @@ def test_stored_articles_are_opened_by_folder_or_file_and_never_created(site, wo
 
 def test_the_package_shows_its_names_and_the_arguments_of_a_crawl():
     assert {"Article", "crawl", "extract", "open_storage"} <= set(dir(newsbot))
-    import_module("newsbot.crawl.arguments")  # the package of the same name replaces the function
+    import_module("newsbot.crawl.scope")  # the package of the same name replaces the function
     assert list(inspect.signature(newsbot.crawl).parameters)[:3] == [
         *("sites", "max_articles", "max_articles_per_site")
     ]

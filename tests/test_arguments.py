@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from newsbot.crawl.arguments import HELP, addresses, parse_arguments
+from newsbot.crawl.scope import HELP, addresses, parse_arguments
 from newsbot.errors import ArgumentError
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

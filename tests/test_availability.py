@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from newsbot.crawl import availability as module
-from newsbot.crawl.availability import CALM, FIRST_PAUSE, LONGEST_PAUSE, Guarded, Outage
+from newsbot.crawl import backend_calls as module
+from newsbot.crawl.backend_calls import CALM, FIRST_PAUSE, LONGEST_PAUSE, Guarded, Outage
 from newsbot.errors import DataDamaged, DataError, DataFull, DataUnavailable, RecordBusy, RecordRefused
 from tests.builders import ManualClock
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.crawl.availability import Guarded, Outage
+from newsbot.crawl.backend_calls import Guarded, Outage
 from newsbot.errors import DataUnavailable
 
 
@@ -98,7 +98,7 @@ def test_a_fault_from_before_the_recovery_is_not_a_new_outage_and_its_work_is_re
     outage: Outage, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = Recovering()
-    with caplog.at_level(logging.INFO, "newsbot.crawl.availability"):
+    with caplog.at_level(logging.INFO, "newsbot.crawl.backend_calls"):
         assert asyncio.run(recover(server, outage)) == "late"
     assert server.stored == ["second", "late"]
     assert [message.split(" fault=")[0].split(" place=")[0] for message in caplog.messages] == [

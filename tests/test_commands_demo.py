@@ -15,7 +15,7 @@ from tests.commandline import Answer, Place
 CRAWLER = """
 import os, sys, urllib.request
 from pathlib import Path
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from tests.manifests import load_manifest
 from newsbot.items import Article
 from newsbot.storage.sqlite import SqliteStorage

@@ -13,13 +13,13 @@ from newsbot.apps.monitor.kept_reports import keep_report, kept_report
 from newsbot.apps.monitor.report import site_report
 from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
 from newsbot.apps.operations import remove as removing
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position
 from newsbot.pages.rules import RuleSet
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
-from newsbot.sites.pushed_texts import PushedTexts
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.sites.texts import PushedTexts
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 from tests.crawls import article_html, feed_xml
@@ -284,6 +284,6 @@ def test_texts_from_the_hub_are_removed(place, what, left):
 def test_each_kind_of_note_about_sites_names_its_owner():
     texts = [one.read_text(encoding="utf8") for one in Path(removing.__file__).parents[2].rglob("*.py")]
     kinds = re.findall(
-        r'^(?:NOTE_KIND|HUB|FULL_QUEUE|SESSION_NOTE) = "(.*)"$', "\n".join(texts), re.MULTILINE
+        r'^(?:NOTE_KIND|PUSHED|HUB|FULL_QUEUE|SESSION_NOTE) = "(.*)"$', "\n".join(texts), re.MULTILINE
     )
     assert set(kinds) == set(removing.OWNERS)

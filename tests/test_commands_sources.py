@@ -12,10 +12,10 @@ import pytest
 from newsbot.apps.operations.notifier_trust import HALF_LIFE, TRUST, Trust
 from newsbot.apps.operations.sources import MOST_REPEATED
 from newsbot.apps.transfer.copies import AliasCopy, load_of
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.items import Kind
 from newsbot.sites.health import QUIET_SECONDS, Health, health
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 

@@ -13,7 +13,7 @@ from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
 from newsbot.sites.pauses_and_removals import keep_out
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article
 

@@ -7,7 +7,7 @@ from collections import deque
 
 import pytest
 
-from newsbot.crawl import availability as outage
+from newsbot.crawl import backend_calls as outage
 from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.scheduler import FrontierScheduler
 from newsbot.crawl.visit import Ending, Found

@@ -14,25 +14,33 @@ import pytest
 from scrapy.settings import Settings
 from scrapy.utils.misc import load_object
 
-from newsbot.config.__main__ import document
-from newsbot.config.check import (
-    MOVED,
+from newsbot.config.settings import (
+    AGE,
+    ANY,
+    COMMAND,
+    LEVEL,
     PARTS,
+    PATH,
+    SETTINGS,
+    SWITCH,
+    TEXT,
+    URL,
+    WORDS,
     check_parts,
     check_settings,
+    defaults,
     number_of,
     unknown_names,
     value_of,
 )
-from newsbot.config.table import AGE, ANY, COMMAND, LEVEL, PATH, SETTINGS, SWITCH, TEXT, URL, WORDS, defaults
 from newsbot.errors import ArgumentError
 from newsbot.spiders.news import NewsSpider
 from tests import warm
 from tests.commandline import Place
 from tests.crawls import ROOT, World
+from tests.settings_page import document
 
 NO_SUCH = "there is no such setting"
-GONE = "this setting no longer exists; set Scrapy's own handler instead: DOWNLOAD_HANDLERS = "
 NUMBERS = sorted(
     name for name, one in SETTINGS.items() if one.kind.greatest > one.kind.least > -1 and one.kind is not AGE
 )
@@ -198,8 +206,6 @@ def test_the_environment(variable: str, text: str, name: str, value: object) -> 
         ({}, {"NEWSBOT_ALERT_LAG": "5"}, ["NEWSBOT_ALERT_LAG: is not read from the environment"]),
         ({}, {"NEWSBOT_ALERT_LAG": "", "NEWSBOT_TEST_MONGO_URI": "x"}, []),
         ({}, {"NEWSBOT_LOG_LEVEL": "INFO"}, []),
-        ({"NEWSBOT_HTTP2": True}, {}, [f"NEWSBOT_HTTP2: {GONE}"]),
-        ({}, {"NEWSBOT_HTTP2": "1"}, [f"NEWSBOT_HTTP2 (environment): {GONE}"]),
     ],
 )
 def test_names(values: Mapping[str, object], environment: dict[str, str], starts: list[str]) -> None:
@@ -224,46 +230,22 @@ def test_a_crawl_warns_and_continues(world: World) -> None:
     assert crawl.err.count("NEWSBOT_CONTCT: there is no such setting (did you mean 'NEWSBOT_CONTACT'?)") == 1
 
 
-# --- moved components
-
-OLD = {
-    "newsbot.crawl.auxiliary_scheduler.SideScheduler": "newsbot.apps.monitor.side_spiders.SideScheduler",
-    "newsbot.extensions.followers.Followers": "newsbot.apps.followers.extension.Followers",
-    "newsbot.extensions.progress.Progress": "newsbot.apps.progress.display.Progress",
-    "newsbot.extensions.samples.Samples": "newsbot.apps.authoring.samples.Samples",
-    "newsbot.extensions.statsfile.StatsFile": "newsbot.apps.progress.statsfile.StatsFile",
-    "newsbot.extensions.summary.Summary": "newsbot.apps.progress.summary.Summary",
-    "newsbot.middlewares.signatures.SignaturesMiddleware": (
-        "newsbot.apps.signatures.middleware.SignaturesMiddleware"
-    ),
-    "newsbot.extensions.alerts.Alerts": "newsbot.apps.alerts.extension.Alerts",
-    "newsbot.middlewares.archive.WireMiddleware": "newsbot.apps.archive.middleware.WireMiddleware",
-    "newsbot.middlewares.rendering.RenderingMiddleware": (
-        "newsbot.apps.rendering.middleware.RenderingMiddleware"
-    ),
-    "newsbot.operations.exporting.formats.CsvFeedExporter": "newsbot.apps.export.formats.CsvFeedExporter",
-    "newsbot.scheduler.FrontierScheduler": "newsbot.crawl.scheduler.FrontierScheduler",
-    "newsbot.sidecrawl.SideScheduler": "newsbot.apps.monitor.side_spiders.SideScheduler",
-    "newsbot.resolver.GuardedResolver": "newsbot.crawl.address_guard.GuardedResolver",
-    "newsbot.logformatter.QuietLogFormatter": "newsbot.cli.log_formatter.QuietLogFormatter",
-}
-
-
-@pytest.mark.parametrize("old", OLD)
-def test_a_moved_component_is_reported_with_its_new_path(old: str) -> None:
-    for extensions in (old, {old: 100}, {"https": old}):
-        with pytest.raises(ArgumentError, match=f"^EXTENSIONS: {old} has moved; replace it by {OLD[old]}$"):
+# --- components that do not exist
+@pytest.mark.parametrize(
+    ("path", "module"),
+    [
+        ("newsbot.scheduler.FrontierScheduler", "newsbot.scheduler"),
+        ("newsbot.extensions.pause.Pauses", "newsbot.extensions.pause"),
+        ("newsbot.apps.none.at.all.Extension", "newsbot.apps.none.at.all"),
+    ],
+)
+def test_a_component_whose_module_does_not_exist_is_reported(path: str, module: str) -> None:
+    for extensions in (path, {path: 100}, {"https": path}):
+        with pytest.raises(ArgumentError, match=f"^EXTENSIONS: {path}: there is no module {module}$"):
             check_parts({"EXTENSIONS": extensions})
-    load_object(OLD[old])
-    with pytest.raises(ImportError):
-        load_object(old)
 
 
-def test_all_moved_components_are_looked_for() -> None:
-    assert {path.rpartition(".")[0] for path in OLD} == set(MOVED)
-
-
-def test_present_components_do_not_count_as_moved() -> None:
+def test_present_components_are_accepted() -> None:
     settings = Settings()
     settings.setmodule("newsbot.settings")
     NewsSpider.update_settings(settings)
@@ -292,19 +274,19 @@ def test_each_component_that_the_settings_name_can_be_loaded() -> None:
         load_object(path)
 
 
-def test_a_crawl_reports_the_new_path_before_it_starts(tmp_path: Path) -> None:
+def test_a_crawl_reports_a_wrong_path_before_it_starts(tmp_path: Path) -> None:
     world = World(tmp_path, None)
     world.rule("news.test")
     old = "newsbot.scheduler.FrontierScheduler"
     command = [sys.executable, "-m", "scrapy", "crawl", "news", "-s", f"SCHEDULER={old}"]
     done = warm.run(command, cwd=ROOT, env=world.environment())
     assert done.returncode == 2
-    assert done.stderr == f"scrapy crawl: SCHEDULER: {old} has moved; replace it by {OLD[old]}\n"
+    assert done.stderr == f"scrapy crawl: SCHEDULER: {old}: there is no module newsbot.scheduler\n"
 
 
 # --- docs
 
 
 def test_the_docs_are_printed_from_the_table() -> None:
-    """To update: ``python -m newsbot.config > docs/settings.md``."""
+    """To update: ``python -m tests.settings_page > docs/settings.md``."""
     assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == document()

@@ -6,7 +6,7 @@ import pytest
 from scrapy.settings import Settings
 
 from newsbot import __version__
-from newsbot.config.contact import ASK_FOR_CONTACT, introduce, user_agent
+from newsbot.config.settings import ASK_FOR_CONTACT, introduce, user_agent
 from testbed.messages import Answer, Request
 from testbed.mockserver import HTML, MockServer
 from tests.crawls import World, article_html

@@ -13,16 +13,15 @@ from scrapy.settings import Settings
 from scrapy.statscollectors import MemoryStatsCollector
 
 from newsbot.clock import utc
-from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.scope import check_scope
-from newsbot.dedup.minhash import signature
+from newsbot.crawl.scope import Arguments, check_scope
+from newsbot.dedup.index import signature
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
 from newsbot.spiders.news import NewsSpider
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord
 from tests.builders import START, make_article, prose
 
 TWO = {
@@ -172,11 +171,11 @@ def test_a_crawl_reports_that_the_near_duplicate_index_was_lost(make_desk, caplo
     desk.crawl.close()
     with caplog.at_level(logging.WARNING):
         desk.crawl.open()
-        (record,) = [one for one in caplog.records if one.name == "newsbot.crawl.consistency"]
+        (record,) = [one for one in caplog.records if one.name == "newsbot.crawl.assembly"]
         assert "texts=1 articles=5; near-duplicates of articles of the last 30 days" in record.getMessage()
         assert "scrapy articles reindex" in record.getMessage()
         caplog.clear()
         desk.context.index.check_and_insert("2", "a.org", signature(prose(2, 60)), START)
         desk.crawl.close()
         desk.crawl.open()
-        assert [one for one in caplog.records if one.name == "newsbot.crawl.consistency"] == []
+        assert [one for one in caplog.records if one.name == "newsbot.crawl.assembly"] == []

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from newsbot.items import Kind
-from newsbot.sites.families import read_site
+from newsbot.ranking.families import read_site
 from tests.crawls import article_html, feed_xml
 
 HOST = "http://news.test"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from newsbot.crawl.source_state import HUB
+from newsbot.crawl.sources import HUB
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.mockserver import MockServer
 from tests.crawls import World, article_html

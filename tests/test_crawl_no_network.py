@@ -7,7 +7,7 @@ import time
 import pytest
 
 from newsbot.backends import open_frontier
-from newsbot.crawl.reachability import ENOUGH, MANY, Reachability
+from newsbot.crawl.failures import ENOUGH, MANY, Reachability
 from testbed.messages import Answer
 from testbed.servers import free_port
 from tests.crawls import World

@@ -12,8 +12,8 @@ from newsbot.apps.push.signatures import sign
 from newsbot.apps.push.websub import subscribe
 from newsbot.apps.web import service
 from newsbot.pages.rules import RuleSet
-from newsbot.sites import pushed_texts
-from newsbot.sites.pushed_texts import LASTS, NOTE_KIND, PushedTexts, pushed_text
+from newsbot.sites import texts as module
+from newsbot.sites.texts import LASTS, PUSHED, PushedTexts, pushed_text
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.mockserver import MockServer
 from tests.crawls import World, article_html
@@ -103,7 +103,7 @@ def pushing(world: World, site: MockServer) -> Pushing:
 def kept(world: World) -> set[str]:
     storage = SqliteStorage(world.data / "newsbot.db")
     try:
-        return set(storage.notes.all(NOTE_KIND))
+        return set(storage.notes.all(PUSHED))
     finally:
         storage.close()
 
@@ -212,18 +212,18 @@ def test_texts_are_kept_for_two_days_also_by_the_next_process(storage: SqliteSto
     assert pushed_text(storage.notes, story(1), "news.test", 1001.0 + LASTS) is None
     assert pushed_text(storage.notes, story(1), "other.test", 1000.0) is None
     texts(storage).forget_old(1000.0 + LASTS)
-    assert storage.notes.all(NOTE_KIND)
+    assert storage.notes.all(PUSHED)
     texts(storage).forget_old(1001.0 + LASTS)
-    assert not storage.notes.all(NOTE_KIND)
+    assert not storage.notes.all(PUSHED)
 
 
 def test_number_and_length_of_texts_are_limited(storage: SqliteStorage, monkeypatch) -> None:
-    monkeypatch.setattr(pushed_texts, "MAX_KEPT", 3)
-    monkeypatch.setattr(pushed_texts, "MAX_OF_MESSAGE", 2)
+    monkeypatch.setattr(module, "MAX_KEPT", 3)
+    monkeypatch.setattr(module, "MAX_OF_MESSAGE", 2)
     some = texts(storage)
     some.save({story(0): "x" * 100_000, "http://[": "<p>a</p>"}, "news.test", RULES, 1.0)
-    assert not storage.notes.all(NOTE_KIND)
+    assert not storage.notes.all(PUSHED)
     some.save({story(n): "<p>a</p>" for n in (1, 2, 3)}, "news.test", RULES, 2.0)
-    assert set(storage.notes.all(NOTE_KIND)) == {story(1), story(2)}
+    assert set(storage.notes.all(PUSHED)) == {story(1), story(2)}
     texts(storage).save({story(n): "<p>a</p>" for n in (4, 5)}, "news.test", RULES, 3.0)
-    assert set(storage.notes.all(NOTE_KIND)) == {story(2), story(4), story(5)}
+    assert set(storage.notes.all(PUSHED)) == {story(2), story(4), story(5)}

@@ -15,7 +15,7 @@ import redis
 from newsbot.apps.demo.check import compare
 from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.apps.redis.index import RedisIndex
-from newsbot.crawl.consistency import notice_volatile_queue
+from newsbot.crawl.assembly import notice_volatile_queue
 from newsbot.dedup.sqlite import SqliteIndex
 from testbed.demoweb.server import DemoServer
 from testbed.mockserver import MockServer

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from newsbot.apps.rendering.browser import find_browser
+from newsbot.apps.rendering.middleware import RenderTrials
 from newsbot.clock import DAY
 from newsbot.errors import ArgumentError
-from newsbot.sites.rendering import RenderTrials
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.loopback import LoopbackServer
 from testbed.messages import Answer

@@ -9,7 +9,7 @@ import pytest
 
 from newsbot.clock import utc
 from newsbot.items import Kind, Where
-from newsbot.spiders.sitemap_index import AT_ONCE, LONGEST_REST, SHARE, UNDATED
+from newsbot.spiders.sources import AT_ONCE, LONGEST_REST, SHARE, UNDATED
 from testbed.messages import Answer
 from tests.builders import START, fill, make_request, make_response
 from tests.crawls import article_html, feed_xml

@@ -19,8 +19,8 @@ from newsbot.apps.web.dashboard.articles import MAX_MEMBERS
 from newsbot.apps.web.dashboard.endpoints import OPERATIONS
 from newsbot.items import Kind
 from newsbot.sites.pauses_and_removals import paused
-from newsbot.storage.sources import SourceRecord
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
+from newsbot.storage.base import SourceRecord
 from newsbot.urls import canonicalize, fingerprint
 from tests.dashboarddata import SITE, address, fill, make_article
 from tests.dashboards import TOKEN, Visitor, settings_of, visit

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from newsbot.apps.web.dashboard.service import MORE_PAGES, PAGES
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
 from tests.browser import check_access, chromium
 from tests.dashboarddata import EVIL, SITE, address, fill
 from tests.dashboards import TOKEN, served, settings_of

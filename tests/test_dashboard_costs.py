@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from newsbot.apps.search.articles import searching
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
 from tests.dashboarddata import SITE, address, fill, write_events
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 

@@ -17,7 +17,7 @@ from newsbot.apps.web import language
 from newsbot.apps.web.dashboard.rendering import counted_text
 from newsbot.apps.web.dashboard.service import MORE_PAGES, PAGES
 from newsbot.apps.web.language import LANGUAGES, number_text, parsed, read_catalogue, said, sentence, span
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
 from tests.catalogues import messages
 from tests.dashboarddata import SITE, address, fill, write_events
 from tests.dashboards import TOKEN, Visitor, settings_of, visit

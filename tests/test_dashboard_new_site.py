@@ -30,7 +30,7 @@ from newsbot.backends import open_storage
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind
 from newsbot.pages.rules.load import read_files
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord
 from testbed.demoweb.server import DemoServer, this_hour
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from newsbot import backends
 from newsbot.apps.web.dashboard.sites import ORDERS, SiteRow, in_order
 from newsbot.items import Kind
-from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
+from newsbot.storage.base import HOUR, SiteRecord, SourceRecord
 from tests.browser import chromium
 from tests.dashboarddata import SITE, fill
 from tests.dashboards import TOKEN, Visitor, served, settings_of, visit

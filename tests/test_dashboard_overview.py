@@ -15,7 +15,7 @@ from newsbot.apps.followers.following import KIND, FollowerState
 from newsbot.apps.web.dashboard.exports import metric
 from newsbot.apps.web.dashboard.overview import latency, periods
 from newsbot.clock import system_clock
-from newsbot.storage.sources import ALL, HOUR, Arrival, Hour
+from newsbot.storage.base import ALL, HOUR, Arrival, Hour
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
 from tests.dashboarddata import fill

@@ -6,9 +6,8 @@ from itertools import permutations
 
 import pytest
 
-from newsbot.dedup.comparison import Change, Text, compare
-from newsbot.dedup.index import Near
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.decision import Change, Text, compare
+from newsbot.dedup.index import Near, text_key
 from newsbot.dedup.story_merge import place
 from newsbot.items import Article
 from tests.builders import Desk, make_article

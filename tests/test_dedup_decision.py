@@ -4,10 +4,9 @@ from itertools import permutations
 
 import pytest
 
-from newsbot.dedup.comparison import Change, Likeness, Text
-from newsbot.dedup.decision import Decision, Neighbour, Relation, continues, decide
+from newsbot.dedup.decision import Change, Decision, Likeness, Neighbour, Relation, Text, continues, decide
 from newsbot.dedup.index import Near
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
 from tests.builders import make_article
 
 URL = "https://a.org/new"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 
 WORDS = st.lists(
     st.text(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from scrapy.exceptions import DropItem
 
-from newsbot.dedup.comparison import Change, Text, compare
-from newsbot.dedup.minhash import PERMUTATIONS, signature, text_key
+from newsbot.dedup.decision import Change, Text, compare
+from newsbot.dedup.index import PERMUTATIONS, signature, text_key
 from newsbot.pages.text.words import MAX_TEXT
 from tests.builders import Desk, make_article, prose
 from tests.test_stories import take

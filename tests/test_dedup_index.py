@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.dedup import sqlite
-from newsbot.dedup.index import KEEP, MAX_CANDIDATES
-from newsbot.dedup.minhash import Signature, signature
+from newsbot.dedup.index import KEEP, MAX_CANDIDATES, Signature, signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataFull, SchemaError
 from tests.test_dedup_minhash import text_of

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pymongo import MongoClient
 from scrapy.exceptions import DropItem
 
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.items import Article
 from newsbot.pipelines import near, store
 from tests.builders import make_article

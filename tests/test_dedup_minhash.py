@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup import minhash
-from newsbot.dedup.minhash import (
+from newsbot.dedup import index
+from newsbot.dedup.index import (
     MIN_SHINGLES,
     PERMUTATIONS,
     shingle_hashes,
@@ -34,7 +34,7 @@ def edited(words: list[str], share: float, seed: int = 0) -> str:
 
 @given(st.text(max_size=200))
 def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
-    plain = datasketch.MinHash(num_perm=PERMUTATIONS, seed=minhash.SEED, hashfunc=int, scheme="affine32")
+    plain = datasketch.MinHash(num_perm=PERMUTATIONS, seed=index.SEED, hashfunc=int, scheme="affine32")
     for value in shingle_hashes(text):
         plain.update(int(value))
     mine = signature(text)
@@ -42,21 +42,21 @@ def test_a_signature_is_what_plain_datasketch_gives(text: str) -> None:
     assert mine.shingles == len(set(shingle_hashes(text).tolist()))
 
 
-@pytest.mark.parametrize(("count", "seed"), [(PERMUTATIONS, minhash.SEED), (1, 0), (300, 2**32 - 1)])
+@pytest.mark.parametrize(("count", "seed"), [(PERMUTATIONS, index.SEED), (1, 0), (300, 2**32 - 1)])
 def test_the_permutations_are_the_same_without_datasketch(
     count: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An installation from the wheel has no datasketch, which would bring scipy (143 MB)."""
-    theirs = minhash.affine32(count, seed)
-    monkeypatch.setattr(minhash, "find_spec", lambda _: None)
-    for mine, other in zip(minhash.affine32(count, seed), theirs, strict=True):
+    theirs = index.affine32(count, seed)
+    monkeypatch.setattr(index, "find_spec", lambda _: None)
+    for mine, other in zip(index.affine32(count, seed), theirs, strict=True):
         assert mine.dtype == other.dtype
         assert mine.tobytes() == other.tobytes()
 
 
 def test_signatures_never_change() -> None:
     """Signatures are stored in files: if a value changes, SCHEME must change."""
-    assert minhash.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=2"
+    assert index.SCHEME == "affine32 seed=1 permutations=128 shingles=3w-crc32 words=2"
     values = signature("Ёлка упала, и йод пролился на пол").values
     assert values[:4].tolist() == [2172000462, 926645014, 1747349956, 279677943]
 
@@ -77,12 +77,10 @@ def test_packed_signatures_agree_with_datasketch_and_whole_ones() -> None:
     found = similarities(one.packed(), [other.packed() for other in others])
 
     def small(values: object) -> datasketch.bBitMinHash:
-        return datasketch.bBitMinHash(
-            datasketch.MinHash(hashvalues=values, scheme="affine32"), b=minhash.BITS
-        )
+        return datasketch.bBitMinHash(datasketch.MinHash(hashvalues=values, scheme="affine32"), b=index.BITS)
 
     for other, estimate in zip(others, found, strict=True):
-        assert len(other.packed()) == PERMUTATIONS * minhash.BITS // 8
+        assert len(other.packed()) == PERMUTATIONS * index.BITS // 8
         assert estimate == pytest.approx(max(0.0, small(one.values).jaccard(small(other.values))))
         assert estimate == pytest.approx(similarity(one, other), abs=0.12)
     assert found[0] == 1.0
@@ -138,7 +136,7 @@ def test_texts_of_any_script_are_compared(text: str) -> None:
 def test_commands_start_without_the_unused_parts_of_datasketch() -> None:
     """Those parts import scipy, which takes half a second. A later import of datasketch is complete."""
     code = (
-        "import sys, newsbot.dedup.minhash as m; print('scipy' in sys.modules, 'datasketch' in sys.modules);"
+        "import sys, newsbot.dedup.index as m; print('scipy' in sys.modules, 'datasketch' in sys.modules);"
         "import datasketch; print(hasattr(datasketch, 'MinHashLSH'), datasketch.MinHash(4).scheme)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

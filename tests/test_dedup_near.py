@@ -9,15 +9,20 @@ from hypothesis import strategies as st
 
 from newsbot.dedup.index import (
     MAX_SHINGLES,
+    PERMUTATIONS,
     THRESHOLD,
     IndexedText,
+    Signature,
+    jaccard,
     most_alike,
     near_of,
     pack,
+    shingle_hashes,
     shorten,
+    signature,
+    similarities,
     unpack,
 )
-from newsbot.dedup.minhash import PERMUTATIONS, Signature, jaccard, shingle_hashes, signature, similarities
 from tests.test_dedup_minhash import text_of
 
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.dedup.index import SHARED, IndexedText, near_of
-from newsbot.dedup.minhash import PASSAGES, RUN, SHINGLE, lowest_runs, signature
+from newsbot.dedup.index import PASSAGES, RUN, SHARED, SHINGLE, IndexedText, lowest_runs, near_of, signature
 from tests.test_dedup_minhash import edited, text_of
 
 

@@ -16,13 +16,12 @@ import redis
 
 from newsbot.apps.redis.index import RedisIndex
 from newsbot.crawl.entries import entry_again
-from newsbot.dedup.index import KEEP
-from newsbot.dedup.minhash import signature, text_key
+from newsbot.dedup.index import KEEP, signature, text_key
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.dedup.story_merge import rebuild
-from newsbot.frontier.owners import owner_name
+from newsbot.frontier.base import owner_name
 from newsbot.items import Article
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
 from tests.builders import prose
 from tests.commandline import Place, article
 from tests.contracts.storage_samples import make_page

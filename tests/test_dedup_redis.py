@@ -11,8 +11,7 @@ import redis
 
 from newsbot.apps.redis import index as near_redis
 from newsbot.apps.redis.index import Keys, RedisIndex
-from newsbot.dedup.index import KEEP, MAX_CANDIDATES
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import KEEP, MAX_CANDIDATES, signature
 from newsbot.errors import SchemaError
 from testbed import redisserver
 from tests.nearkeys import BLOCK

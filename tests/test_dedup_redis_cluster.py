@@ -11,8 +11,7 @@ import pytest
 import redis
 
 from newsbot.apps.redis.index import RedisIndex
-from newsbot.dedup.index import KEEP
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import KEEP, signature
 from newsbot.errors import DataError, DataUnavailable
 from testbed import redisserver
 from testbed.servers import free_port

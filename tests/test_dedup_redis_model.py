@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from newsbot.apps.redis import index as near_redis
 from newsbot.apps.redis.index import RedisIndex
-from newsbot.dedup.minhash import Signature
+from newsbot.dedup.index import Signature
 from tests.nearkeys import BLOCK, block_key
 from tests.nearmodel import NOW, STEPS, Model, Step, own_hash, signature_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from newsbot.dedup.decision import headlines_agree, is_one_article
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from tests.builders import make_article, prose
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.dedup import sqlite
-from newsbot.dedup.minhash import Signature
+from newsbot.dedup.index import Signature
 from newsbot.dedup.sqlite import SqliteIndex
 from tests.nearmodel import HASHES, NOW, STEPS, Model, Step, own_hash, signature_of
 

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from scrapy.exceptions import DropItem
 
 from newsbot.backends import open_storage
-from newsbot.dedup.minhash import signature, text_key
+from newsbot.dedup.index import signature, text_key
 from newsbot.items import Article
 from newsbot.pipelines import near
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
+from newsbot.storage.articles import story_id
 from newsbot.storage.base import Storage
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.stories import story_id
 from testbed.redisserver import redis_url
 from tests import warm
 from tests.builders import Desk, make_article, prose

@@ -9,8 +9,7 @@ import pytest
 
 from newsbot.apps.demo.check import STORY_COLUMNS, judge
 from newsbot.apps.demo.publishing import Manifest
-from newsbot.dedup.comparison import Change, Text, compare
-from newsbot.dedup.decision import SAME_STORY
+from newsbot.dedup.decision import SAME_STORY, Change, Text, compare
 from newsbot.items import Article
 from testbed.demoweb.manifest import make_manifest
 from testbed.demoweb.plan import Plan, make_plan

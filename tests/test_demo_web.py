@@ -27,9 +27,8 @@ from newsbot.apps.demo.publishing import (
 )
 from newsbot.apps.demo.server import DemoServer
 from newsbot.clock import iso
-from newsbot.dedup.comparison import Change, Text, compare
-from newsbot.dedup.decision import SAME_STORY
-from newsbot.dedup.minhash import jaccard, shingle_hashes
+from newsbot.dedup.decision import SAME_STORY, Change, Text, compare
+from newsbot.dedup.index import jaccard, shingle_hashes
 from newsbot.items import Article as Stored
 from newsbot.items import Kind
 from newsbot.pages.rules import load_rules

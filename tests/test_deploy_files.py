@@ -19,7 +19,7 @@ from scrapy.utils.misc import load_object
 
 from newsbot.apps.operations.workers import FOLDER, KILL_AFTER
 from newsbot.cli.command import choose, make_parser
-from newsbot.config.check import value_of
+from newsbot.config.settings import value_of
 from testbed.redisserver import missing
 from tests.test_docs import NAMES
 
@@ -113,7 +113,7 @@ def check_command(words: list[str]) -> None:
     """Check that a command line is valid: command, spider, options and arguments exist."""
     from datetime import UTC, datetime
 
-    from newsbot.crawl.arguments import parse_arguments
+    from newsbot.crawl.scope import parse_arguments
 
     scrapy, command, *rest = (re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in words)
     assert scrapy == "scrapy"

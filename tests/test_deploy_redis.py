@@ -19,7 +19,7 @@ import yaml
 from newsbot.apps.redis import index as near_redis
 from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.apps.redis.index import RedisIndex
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import signature
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind
 from newsbot.urls import fingerprint

@@ -15,7 +15,7 @@ from newsbot.apps.export.formats import FORMATS
 from newsbot.apps.monitor.spiders import monitor as monitoring
 from newsbot.apps.monitor.spiders import search as searching
 from newsbot.cli.command import NewsbotCommand
-from newsbot.crawl.arguments import HELP
+from newsbot.crawl.scope import HELP
 from newsbot.items import Article
 
 ROOT = Path(__file__).resolve().parent.parent

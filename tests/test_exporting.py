@@ -25,7 +25,7 @@ from newsbot.apps.files import atomic_target
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, Kind
 from newsbot.pages.rules import Rule, RuleSet
-from newsbot.storage.sources import SourceRecord, Sources
+from newsbot.storage.base import SourceRecord, Sources
 
 
 def article(number: int = 1, **changes: object) -> Article:

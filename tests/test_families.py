@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.authoring.learn import pattern_of
 from newsbot.crawl.visit import Found
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
@@ -24,8 +25,9 @@ from newsbot.ranking.families import (
     State,
     family_of,
     list_family,
+    rows_of,
+    sentences,
 )
-from newsbot.sites.families import pattern_of, rows_of, sentences
 from tests.builders import fill
 
 SITE = "https://news.example"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.crawl.links.feed_details import filled
+from newsbot.crawl.links.queue import filled
 from newsbot.crawl.visit import Found
 from newsbot.frontier.base import EntryData
 from newsbot.items import Kind, Link, Where

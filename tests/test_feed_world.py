@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from newsbot.recrawl.policy import DAY, HOUR
+from newsbot.recrawl.planning import DAY, HOUR
 from testbed.feed_world import FeedWorld, Fixed, WorldSettings, judge, make_world, policies, run_policy
 
 SMALL = WorldSettings(feeds=150, days=28, median=10.0, sigma=1.2)

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from newsbot.frontier.owners import dead_owners, owner_name
+from newsbot.frontier.base import dead_owners, owner_name
 
 HOST = socket.gethostname()
 

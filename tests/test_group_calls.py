@@ -12,9 +12,16 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.apps.mongodb.storage import MongoStorage
-from newsbot.crawl import group_calls
-from newsbot.crawl.availability import Guarded, Outage, guarded_storage
-from newsbot.crawl.group_calls import HEAVIEST, LARGEST, GroupCalls, Together
+from newsbot.crawl import backend_calls
+from newsbot.crawl.backend_calls import (
+    HEAVIEST,
+    LARGEST,
+    GroupCalls,
+    Guarded,
+    Outage,
+    Together,
+    guarded_storage,
+)
 from newsbot.errors import DataUnavailable, RecordBusy, RecordRefused
 from newsbot.items import Article
 from newsbot.storage.articles import Articles, Stored, Verdict
@@ -139,7 +146,7 @@ def test_an_article_waits_for_articles_whose_stories_are_being_searched(
 
     async def run() -> None:
         groups.deciding = 1
-        monkeypatch.setattr(group_calls, "LONGEST", 60.0)
+        monkeypatch.setattr(backend_calls, "LONGEST", 60.0)
         first = asyncio.create_task(groups.store(new(0)))
         await asyncio.sleep(0.02)
         assert counted.sizes == []
@@ -148,7 +155,7 @@ def test_an_article_waits_for_articles_whose_stories_are_being_searched(
         groups.deciding = 0
         assert {(await first).verdict, (await second).verdict} == {Verdict.NEW}
         groups.deciding = 1
-        monkeypatch.setattr(group_calls, "LONGEST", 0.01)
+        monkeypatch.setattr(backend_calls, "LONGEST", 0.01)
         await groups.store(new(2))
 
     asyncio.run(run())

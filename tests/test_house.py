@@ -39,12 +39,12 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        61_234, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        60_890, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(16_351, 16_000, "lines of code of the core"),
+    "core_lines": Count(15_984, 16_000, "lines of code of the core"),
     "library_lines": Count(11_910, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(4_500, 4_500, "lines of code of the largest app"),
-    "files": Count(544, 300, "Python files, __init__.py included"),
+    "files": Count(503, 300, "Python files, __init__.py included"),
     "top_modules": Count(7, 7, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -53,8 +53,7 @@ COUNTS: Mapping[str, Count] = {
 }
 
 SMALL_ALLOWED: Mapping[str, str] = {
-    "newsbot/storage/waiting.py": "an interface with one type",
-    "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
+    "newsbot/settings.py": "Scrapy's settings module",
     "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/apps/followers/extension.py": "Scrapy's settings name it",
@@ -502,7 +501,7 @@ PHASES: Mapping[str, tuple[str, ...]] = {
     r"visit\.read\(": (
         "spiders/news.py",
         "spiders/reading.py",
-        "spiders/feed_content.py",
+        "spiders/sources.py",
         "apps/spam/middleware.py",
         "apps/posts/middleware.py",
     ),

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from newsbot.items import Kind
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord
 from newsbot.urls import ascii_host, host_in_letters
 from tests.commandline import Place, article
 from tests.dashboards import Visitor, visit

@@ -14,8 +14,7 @@ from newsbot.crawl.links.judge import ASKED_PRIORITY
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry, EntryData
 from newsbot.items import Kind, Link, Where
-from newsbot.ranking.families import Result, State, family_of, list_family
-from newsbot.sites.families import FamilyNotes
+from newsbot.ranking.families import FamilyNotes, Result, State, family_of, list_family
 from newsbot.urls import fingerprint
 from tests.builders import START, fill
 

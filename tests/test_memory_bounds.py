@@ -24,10 +24,11 @@ from w3lib.encoding import resolve_encoding
 from newsbot.apps.monitor import side_spiders
 from newsbot.apps.monitor.side_spiders import SideScheduler
 from newsbot.apps.progress.figures import site_figures, total
+from newsbot.apps.rendering.middleware import RenderTrials
 from newsbot.crawl import http_client
 from newsbot.crawl import memory as heap
 from newsbot.crawl.http_client import HttpHandler
-from newsbot.crawl.source_state import HUB, Hubs
+from newsbot.crawl.sources import HUB, Hubs
 from newsbot.crawl.visit import Found
 from newsbot.items import Bounded, Kind, Link, Where
 from newsbot.middlewares import robots
@@ -35,11 +36,11 @@ from newsbot.middlewares.robots import RobotsMiddleware
 from newsbot.pages.discovery import list_pages
 from newsbot.pages.discovery.list_pages import ListWalks
 from newsbot.ranking.families import MAX_FAMILIES, Result, SiteFamilies
-from newsbot.ranking.session_keys import MAX_KEYS, SessionKeys
+from newsbot.ranking.url_learning import MAX_KEYS, SessionKeys
 from newsbot.sites import rights, statistics
 from newsbot.sites.statistics import OTHERS, SiteCounters
+from newsbot.storage.base import SourceRecord
 from newsbot.storage.notes import MAX_NOTE
-from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import Desk, fill
 from tests.crawls import World
@@ -63,24 +64,18 @@ def test_a_bounded_mapping_drops_the_oldest_entries() -> None:
 
 # --- all parts of a crawl together
 LIMITS = {
-    "newsbot.crawl.links.canonical": ("MAX_SETTLED",),
-    "newsbot.crawl.links.lists": ("MAX_HOSTS",),
+    "newsbot.crawl.links.canonical": ("MAX_SETTLED", "MAX_SPELLED"),
     "newsbot.crawl.links.families": ("MAX_HOSTS", "MAX_SITES", "MAX_HELD", "MAX_LISTED"),
-    "newsbot.crawl.links.feed_details": ("MAX_WAITING", "MAX_SETTLED"),
-    "newsbot.crawl.links.spellings": ("MAX_SETTLED",),
-    "newsbot.crawl.links.room": ("MAX_HOSTS",),
-    "newsbot.ranking.session_keys": ("MAX_SITES", "MAX_LISTED"),
-    "newsbot.crawl.source_state": ("MAX_HOSTS",),
+    "newsbot.crawl.links.queue": ("MAX_WAITING", "MAX_SETTLED", "MAX_HOSTS"),
+    "newsbot.ranking.url_learning": ("MAX_SITES", "MAX_LISTED"),
     "newsbot.crawl.politeness": ("MAX_HOSTS",),
-    "newsbot.crawl.recrawl_policy": ("MAX_HOSTS",),
+    "newsbot.crawl.sources": ("MAX_HOSTS",),
     "newsbot.crawl.scope": ("MAX_HOSTS",),
     "newsbot.crawl.assembly": ("MAX_HOSTS",),
     "newsbot.pages.discovery.list_pages": ("MAX_SHAPES", "MAX_WALKS"),
-    "newsbot.ranking.url_learning": ("MAX_SITES",),
-    "newsbot.sites.families": ("MAX_SITES",),
+    "newsbot.ranking.families": ("MAX_SITES",),
     "newsbot.sites.statistics": ("MAX_SITES",),
     "newsbot.sites.health": ("MAX_SITES",),
-    "newsbot.sites.rendering": ("MAX_SITES",),
 }
 FEW = 10
 
@@ -149,25 +144,25 @@ def test_no_table_of_a_crawl_grows_with_the_number_of_sites(
 def test_dropped_data_of_sites_is_read_again(
     make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("newsbot.crawl.source_state.MAX_HOSTS", 2)
-    monkeypatch.setattr("newsbot.sites.rendering.MAX_SITES", 2)
+    monkeypatch.setattr("newsbot.crawl.sources.MAX_HOSTS", 2)
+    monkeypatch.setattr("newsbot.apps.rendering.middleware.MAX_SITES", 2)
     domains = [f"site{number}.test" for number in range(5)]
     desk = make_desk()
-    notes, knowledge = desk.context.notes, desk.crawl.sites
+    notes, trials = desk.context.notes, RenderTrials()
     for domain in domains:
         url = f"https://{domain}/map.xml"
         desk.context.storage.sources.save([SourceRecord(url=url, source=domain, kind=Kind.SITEMAP)])
-        knowledge.rendering.saw(notes, domain, 1.0, helped=True)
+        trials.saw(notes, domain, 1.0, helped=True)
     for _ in range(2):  # before and after the results are written
-        assert all(knowledge.rendering.helped(notes, domain) for domain in domains)
-        desk.crawl.write_sites()
+        assert all(trials.helped(notes, domain) for domain in domains)
+        trials.write(notes)
     desk.crawl.sources.forget()
     for _ in range(2):
         assert all(desk.crawl.sources.of(domain).sitemap for domain in domains)
 
 
 def test_the_hub_of_a_dropped_page_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("newsbot.crawl.source_state.MAX_HOSTS", 2)
+    monkeypatch.setattr("newsbot.crawl.sources.MAX_HOSTS", 2)
     hubs = Hubs(desk.context)
     visits = [desk.visit(f"https://h{number}.test/feed", Kind.FEED) for number in range(4)]
     for offered in (["https://hub.test/"], []):

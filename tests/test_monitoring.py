@@ -16,8 +16,8 @@ from newsbot.apps.monitor.page_check import changes_of
 from newsbot.apps.monitor.report import Structure, _rough, folders, site_report
 from newsbot.apps.monitor.results import CheckedPage, PageCheck, checks_of
 from newsbot.items import Kind, PageRecord
+from newsbot.storage.base import SourceRecord
 from newsbot.storage.notes import MAX_NOTE, to_json
-from newsbot.storage.sources import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import canonicalize, fingerprint
 

@@ -26,11 +26,10 @@ from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.apps.transfer.copies import PageCopy, dump_of
 from newsbot.apps.transfer.copies_mongodb import MongoLoad
 from newsbot.crawl.entries import entry_again
-from newsbot.frontier.base import ASIDE, Entry
-from newsbot.frontier.owners import owner_name
+from newsbot.frontier.base import ASIDE, Entry, owner_name
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, Position
-from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
+from newsbot.storage.base import Poll, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.demoweb.server import DemoServer
 from testbed.redisserver import RedisServer, need_redis

@@ -21,12 +21,12 @@ from newsbot.apps.transfer.side import Choice, Side
 from newsbot.cli.terminal import lines
 from newsbot.clock import utc
 from newsbot.crawl.entries import entry_again
-from newsbot.crawl.refill import Refill
+from newsbot.crawl.recovery import Refill
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind, PageRecord, Position
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.redisserver import RedisServer, need_redis
 from tests.builders import ManualClock, prose

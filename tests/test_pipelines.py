@@ -13,8 +13,8 @@ from scrapy import signals
 from scrapy.exceptions import DropItem, NotConfigured
 
 from newsbot.clock import utc
-from newsbot.crawl import group_calls
-from newsbot.dedup.minhash import text_key
+from newsbot.crawl import backend_calls
+from newsbot.dedup.index import text_key
 from newsbot.items import Article, Reason
 from newsbot.pipelines import validate
 from newsbot.pipelines.exact import ExactDuplicatePipeline
@@ -411,7 +411,7 @@ def test_simultaneous_articles_need_one_call_of_each_kind(desk, monkeypatch):
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_article_counts_as_being_decided_while_its_story_is_searched(desk, monkeypatch, fails):
-    """Other articles wait for it (:mod:`newsbot.crawl.group_calls`), except while it waits for them."""
+    """Other articles wait for it (:mod:`newsbot.crawl.backend_calls`), except while it waits for them."""
     together, seen = desk.context.together, []
     pipeline = NearDuplicatePipeline(desk.crawler)
     asyncio.run(pipeline.process_item(make_article(1, text=prose(1))))  # this article is not stored
@@ -449,7 +449,7 @@ def test_an_article_waits_for_articles_that_are_being_read(desk, monkeypatch):
     async def run():
         together = desk.context.together
         together.reading = 1
-        monkeypatch.setattr(group_calls, "LONGEST", 60.0)
+        monkeypatch.setattr(backend_calls, "LONGEST", 60.0)
         first = asyncio.create_task(together.owner(("news.test", "1")))
         await asyncio.sleep(0.02)
         assert not first.done()
@@ -458,7 +458,7 @@ def test_an_article_waits_for_articles_that_are_being_read(desk, monkeypatch):
         together.reading = 0
         assert [await first, await second] == [None, None]
         together.reading = 1
-        monkeypatch.setattr(group_calls, "LONGEST", 0.01)
+        monkeypatch.setattr(backend_calls, "LONGEST", 0.01)
         assert await together.owner(("news.test", "3")) is None
 
     asyncio.run(run())

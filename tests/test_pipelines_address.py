@@ -9,7 +9,7 @@ from itertools import permutations
 import pytest
 from scrapy.exceptions import DropItem
 
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import signature
 from newsbot.items import Reason
 from newsbot.pages.extraction.page.canonical import adds_parameters
 from newsbot.pipelines.exact import ExactDuplicatePipeline
@@ -17,7 +17,7 @@ from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.sites.pauses_and_removals import keep_out
-from newsbot.storage.stories import story_id
+from newsbot.storage.articles import story_id
 from newsbot.urls import fingerprint
 from tests.builders import fill, make_article
 

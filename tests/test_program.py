@@ -212,7 +212,7 @@ def test_a_shell_completes_commands_options_and_arguments(shell, typed, expected
 
 
 def test_a_crawl_takes_sites_in_place_of_arguments(tmp_path):
-    from newsbot.crawl.arguments import arguments_for
+    from newsbot.crawl.scope import arguments_for
 
     (tmp_path / "fen.example.yaml").write_text("domain: fen.example\n")
     rules = load_rules(tmp_path)

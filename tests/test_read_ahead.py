@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.group_calls import MAX_READ, ReadAhead
+from newsbot.crawl.backend_calls import MAX_READ, ReadAhead
 from newsbot.errors import DataUnavailable
 
 

@@ -9,7 +9,7 @@ import pytest
 from newsbot.clock import utc
 from newsbot.crawl.visit import Found
 from newsbot.items import Article, Kind, Where
-from newsbot.spiders import sitemap_index
+from newsbot.spiders import sources
 from newsbot.urls import canonicalize
 from tests.builders import START, fill, make_request, make_response
 from tests.crawls import article_html, feed_xml
@@ -109,7 +109,7 @@ def test_a_long_index_is_chosen_in_steps(desk, monkeypatch):
         done.append(url)
         return canonicalize(url, *keys)
 
-    monkeypatch.setattr(sitemap_index, "canonicalize", counted)
+    monkeypatch.setattr(sources, "canonicalize", counted)
     maps = [f"https://news.test/maps/{number}.xml" for number in range(3500)]
     visit = desk.visit("https://news.test/index.xml", Kind.SITEMAP)
     body = index(*((url, "2026-01-01") for url in maps))

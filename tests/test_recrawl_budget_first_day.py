@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.crawl.recrawl_policy import PollBudget
+from newsbot.crawl.sources import PollBudget
 from newsbot.items import Kind
 from newsbot.pages.rules.rule import Rule
-from newsbot.recrawl.policy import Outcome
-from newsbot.recrawl.sources import SourceIndex, first_threshold, fitting_threshold
-from newsbot.storage.sources import SourceRecord
+from newsbot.recrawl.planning import Outcome
+from newsbot.recrawl.policies import SourceIndex, first_threshold, fitting_threshold
+from newsbot.storage.base import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_799_625_600.0

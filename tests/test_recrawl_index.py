@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.apps.simulator.rivals import MinifluxType, NutchType
-from newsbot.recrawl.policy import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
-from newsbot.recrawl.sources import Controller, Rhythm, SquareRootIndex
+from newsbot.recrawl.planning import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.policies import Controller, Rhythm, SquareRootIndex
 
 MONDAY = 1_799_625_600.0
 """Midnight, UTC."""

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.apps.simulator.allocation import freshest_random
-from newsbot.crawl.recrawl_policy import ANEW_AFTER, PagePrices
+from newsbot.crawl.sources import ANEW_AFTER, PagePrices
 from newsbot.items import Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
-from newsbot.recrawl.pages import LONGEST_REST, Optimum, change_rate, number_for, observations, rough_rate
-from newsbot.recrawl.policy import Outcome
+from newsbot.recrawl.planning import Outcome
+from newsbot.recrawl.policies import LONGEST_REST, Optimum, change_rate, number_for, observations, rough_rate
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_800_000_000.0

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from newsbot.items import Kind, PageRecord
 from newsbot.pages.rules.rule import RECHECK, Rule
-from newsbot.recrawl.pages import Ladder, seen_change, unchanged_in_a_row
-from newsbot.recrawl.policy import Outcome
+from newsbot.recrawl.planning import Outcome
+from newsbot.recrawl.policies import Ladder, seen_change, unchanged_in_a_row
 
 NOW = 1_800_000_000.0
 HOUR, DAY = 3600.0, 86400.0

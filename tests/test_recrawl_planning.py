@@ -15,11 +15,11 @@ from newsbot.recrawl.planning import (
     GIVE_UP_AFTER,
     LONGEST_RETRY_AFTER,
     LONGEST_SOURCE_REST,
+    Outcome,
     Plan,
     plan,
     span,
 )
-from newsbot.recrawl.policy import Outcome
 
 NOW = 1_800_000_000.0
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0

@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import BaseSettings
 
-from newsbot.config.check import number_of
-from newsbot.crawl.recrawl_policy import ADJUST_EVERY, GROWING, NOTE, PollBudget
+from newsbot.config.settings import number_of
+from newsbot.crawl.sources import ADJUST_EVERY, GROWING, NOTE, PollBudget
 from newsbot.errors import ArgumentError
 from newsbot.items import Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
-from newsbot.recrawl.planning import DEAD_AFTER, LONGEST_SOURCE_REST, plan
-from newsbot.recrawl.policy import DEFAULT_SOURCE_INTERVAL, Outcome
-from newsbot.recrawl.sources import SourceIndex, first_threshold
-from newsbot.storage.sources import SourceRecord
+from newsbot.recrawl.planning import DEAD_AFTER, DEFAULT_SOURCE_INTERVAL, LONGEST_SOURCE_REST, Outcome, plan
+from newsbot.recrawl.policies import SourceIndex, first_threshold
+from newsbot.storage.base import SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 
 NOW = 1_799_625_600.0

@@ -14,11 +14,9 @@ import pytest
 import redis
 
 from newsbot.apps.redis.frontier import RedisFrontier
-from newsbot.crawl import recovery as recovery_module
-from newsbot.crawl import refill as module
+from newsbot.crawl import recovery as module
 from newsbot.crawl.entries import AGAIN_PRIORITY, page_for
-from newsbot.crawl.recovery import Recovery
-from newsbot.crawl.refill import RIGHT_SECONDS, Refill
+from newsbot.crawl.recovery import RIGHT_SECONDS, Recovery, Refill
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import FETCH_STEP, Entry, LeanFrontier, Lease, Resumed
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
@@ -188,7 +186,7 @@ def test_queued_leased_and_aside_entries_are_not_changed(site: Site) -> None:
 
 
 def test_one_worker_at_a_time_reads_the_storage(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SLICE", 1)
+    monkeypatch.setattr(module, "PAGES_AT_ONCE", 1)
     for name in ("a", "b", "c"):
         site.save(found(name))
     first, second = site.worker("first"), site.worker("second")
@@ -238,7 +236,7 @@ def test_an_empty_redis_is_filled_from_the_storage(site: Site, caplog: pytest.Lo
 
 
 def test_an_interrupted_read_starts_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SLICE", 2)
+    monkeypatch.setattr(module, "PAGES_AT_ONCE", 2)
     for number in range(5):
         site.save(found(f"page-{number}"))
     worker = site.worker()
@@ -343,7 +341,7 @@ def test_after_a_failover_only_the_last_pages_are_compared(tmp_path: Path) -> No
 def test_a_read_of_all_pages_goes_on_where_another_worker_stopped(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "SLICE", 2)
+    monkeypatch.setattr(module, "PAGES_AT_ONCE", 2)
     caplog.set_level("INFO")
     for number in range(9):
         site.save(found(f"page-{number}"))
@@ -362,7 +360,7 @@ def test_a_read_of_all_pages_goes_on_where_another_worker_stopped(
 
 def test_a_read_started_before_a_failover_does_not_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another worker notices the failover while this one reads the storage."""
-    monkeypatch.setattr(module, "SLICE", 1)
+    monkeypatch.setattr(module, "PAGES_AT_ONCE", 1)
     for name in ("a", "b", "c"):
         site.save(found(name))
     reader, other = site.worker("reader"), site.open_frontier()
@@ -384,7 +382,7 @@ def test_after_a_failover_the_delays_of_hosts_are_written_again_in_steps(
     make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There may be so many hosts that the event loop would be blocked. The newest hosts come first."""
-    monkeypatch.setattr(recovery_module, "SLICE", -1.0)
+    monkeypatch.setattr(module, "SLICE", -1.0)
     desk = make_desk({"news.test": "domain: news.test\ndelay: 5\n"})
     crawl, frontier = desk.crawl, desk.crawl.context.frontier
     hosts = ["a.news.test", "b.news.test", "c.news.test"]

@@ -21,14 +21,13 @@ from newsbot.apps.archive.middleware import _exchange
 from newsbot.apps.archive.recording import open_archive
 from newsbot.apps.transfer.copies import dump_of
 from newsbot.backends import open_frontier, open_index, open_storage
-from newsbot.crawl.archiving import keep_page
-from newsbot.crawl.visit import EXCHANGE_KEY
+from newsbot.crawl.visit import EXCHANGE_KEY, keep_page
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.sites.pauses_and_removals import REFRESH, RemovalNotes, keep_out
-from newsbot.sites.shared_lines import NOTE_KIND as LINES
+from newsbot.sites.texts import NOTE_KIND as LINES
 from newsbot.urls import fingerprint
 from testbed.messages import Answer
 from testbed.mockserver import HTML, MockServer

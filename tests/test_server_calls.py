@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.crawl import server_calls
-from newsbot.crawl.server_calls import ENOUGH, FAST, Latency, ServerCalls
+from newsbot.crawl import backend_calls
+from newsbot.crawl.backend_calls import ENOUGH, FAST, Latency, ServerCalls
 from newsbot.errors import DataUnavailable
 from testbed.mockserver import MockServer
 from testbed.redisserver import RedisServer
@@ -26,8 +26,8 @@ HOST = "http://news.test"
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """All servers count as slow."""
-    monkeypatch.setattr(server_calls, "FAST", -1.0)
-    monkeypatch.setattr(server_calls, "PROBE", -1.0)
+    monkeypatch.setattr(backend_calls, "FAST", -1.0)
+    monkeypatch.setattr(backend_calls, "PROBE", -1.0)
 
 
 class Server:
@@ -168,7 +168,7 @@ def test_work_that_calls_only_fast_servers_is_not_delayed() -> None:
 
 
 def test_a_server_is_called_directly_again_after_it_was_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_calls, "PROBE_EVERY", 0.0)
+    monkeypatch.setattr(backend_calls, "PROBE_EVERY", 0.0)
     latency = Latency()
     for _ in range(10):
         latency.took(FAST / 5, direct=True)

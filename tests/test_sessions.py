@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from newsbot.apps.operations.explain import explain
 from newsbot.pages.rules import RuleSet, load_rules
 from newsbot.pages.rules.rule import Rule
-from newsbot.ranking.session_keys import (
+from newsbot.ranking.url_learning import (
     ENOUGH_TEXTS,
     MAX_FORMS,
     MAX_KEYS,

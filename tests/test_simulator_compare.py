@@ -30,7 +30,7 @@ from newsbot.apps.simulator.strategy_comparison import estimate, read_targets
 from newsbot.apps.simulator.visits import UNITS
 from newsbot.errors import ArgumentError
 from newsbot.items import Event, Kind, PageRecord
-from newsbot.storage.sources import Poll, SourceRecord
+from newsbot.storage.base import Poll, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Answer, Place
 

@@ -11,7 +11,7 @@ from newsbot.apps.simulator import allocation
 from newsbot.apps.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
 from newsbot.apps.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
 from newsbot.apps.simulator.visits import HEADERS, Visits, costs, history_of, measure, run_policy
-from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Polled
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Polled
 from tests.simulatedsites import WAY, changed, even_world, visit
 
 FIVE = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], 80)

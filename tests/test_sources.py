@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.seeds import seeds
+from newsbot.crawl.sources import seeds
 from newsbot.items import Kind, Where
 
 FULL = """domain: a.test

@@ -28,7 +28,7 @@ from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.errors import DataError, SchemaError
 from newsbot.items import ArticleFilter, Kind
 from newsbot.storage.articles import Verdict
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.urls import fingerprint
 from testbed.servers import run_mongo
 from tests import warm

@@ -14,7 +14,7 @@ from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.errors import DataError, DataFull, DataUnavailable, SchemaError
 from newsbot.items import ArticleFilter
 from newsbot.storage.sqlite import SqliteStorage
-from newsbot.storage.sqlite.rows import conditions
+from newsbot.storage.sqlite.articles import conditions
 from tests.contracts.storage_samples import make_article, make_page
 
 

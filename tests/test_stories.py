@@ -16,15 +16,14 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pymongo import MongoClient
 
-from newsbot.config.check import SettingsLike
-from newsbot.dedup.minhash import text_key
+from newsbot.config.settings import SettingsLike
+from newsbot.dedup.index import text_key
 from newsbot.items import Article, ArticleFilter
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
-from newsbot.storage.articles import RepeatedText
+from newsbot.storage.articles import RepeatedText, Story, story_id
 from newsbot.storage.base import Storage
-from newsbot.storage.stories import Story, story_id
 from testbed.redisserver import redis_url
 from tests.builders import Desk, make_article
 from tests.searching import find

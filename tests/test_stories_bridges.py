@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.dedup.story_merge import regroup
 from newsbot.items import Article
 from tests.builders import Desk, make_article

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from newsbot.crawl.links.room import MAX_HELD, NEW_HOSTS
+from newsbot.crawl.links.queue import MAX_HELD, NEW_HOSTS
 from tests.crawls import article_html
 from tests.newssite import XML, sitemap_xml
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from newsbot.crawl.seeds import is_unnamed
+from newsbot.crawl.sources import is_unnamed
 from newsbot.items import Kind, Where
 from tests.crawls import article_html, feed_xml
 

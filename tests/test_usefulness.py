@@ -22,7 +22,7 @@ from newsbot.apps.search.usefulness import (
     weights,
 )
 from newsbot.apps.web.dashboard import app
-from newsbot.crawl.recrawl_policy import GROWING, MAX_WEIGHT, WEIGHTS, PollBudget
+from newsbot.crawl.sources import GROWING, MAX_WEIGHT, WEIGHTS, PollBudget
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.feed_world import LEARNING, WorldSettings, judge, make_world, policies, run_policy
 from tests.dashboarddata import fill

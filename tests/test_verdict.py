@@ -15,8 +15,8 @@ from newsbot.apps.operations.verdict import Facts, Sign, State, in_words, judge,
 from newsbot.clock import utc
 from newsbot.frontier.base import Watch, Worker
 from newsbot.items import Kind
-from newsbot.sites.runs import MAX_KEPT, Run, begin_run, end_run, note_run, runs
-from newsbot.storage.sources import SiteRecord, SourceRecord
+from newsbot.sites.statistics import MAX_KEPT, Run, begin_run, end_run, note_run, runs
+from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
 from tests.dashboarddata import SITE, fill, make_article

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.crawl.waiting import SOURCES_EVERY, Waiting
+from newsbot.crawl.politeness import SOURCES_EVERY, Waiting
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord
 from tests.builders import Desk
 
 URL = "https://xn--b1amnebsh.example/20/1.html"

@@ -51,7 +51,7 @@ from newsbot.cli.terminal import (
 )
 from newsbot.clock import iso, parse_moment
 from newsbot.config.apps import active_apps, app_of_command, load
-from newsbot.config.check import check_settings, unknown_names
+from newsbot.config.settings import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 
 FAULT = 1

@@ -36,7 +36,7 @@ class QuietLogFormatter(LogFormatter):
         line = _line("failed url=%(url)s error=%(reason)s", item, reason=str(exception))
         if isinstance(exception, RecordRefused):
             return {**line, "level": logging.WARNING}
-        # While a database is unavailable, every item fails, and crawl/availability.py logs the outage once.
+        # While a database is unavailable, every item fails, and crawl/backend_calls.py logs the outage once.
         # Any other error is a bug and needs its traceback.
         return {**line, "level": logging.DEBUG if isinstance(exception, DataError) else logging.ERROR}
 

@@ -18,7 +18,7 @@ from scrapy.settings import BaseSettings
 
 from newsbot.cli.program import PROGRAM
 from newsbot.config.apps import command_folders
-from newsbot.config.table import ONE_PAGE
+from newsbot.config.settings import ONE_PAGE
 from newsbot.errors import ArgumentError, did_you_mean
 
 try:

@@ -21,8 +21,7 @@ from newsbot.cli.command import FAULT, USAGE, complain
 from newsbot.cli.log_lines import shape_logs
 from newsbot.cli.program import COMMANDS, PROGRAM
 from newsbot.config.apps import load
-from newsbot.config.check import check_settings, unknown_names
-from newsbot.config.contact import introduce
+from newsbot.config.settings import check_settings, introduce, unknown_names
 from newsbot.errors import ArgumentError, UserError
 
 logger = logging.getLogger(__name__)
@@ -72,15 +71,15 @@ class Command(crawl.Command):
         for line in unknown_names(self.settings, os.environ):
             complain(line, FAULT)
         try:
-            load("newsbot.crawl.start_check:fill_in")(self.settings, args, opts.spargs)
-            self._plain = not load("newsbot.crawl.start_check:uses_newsbot")(self.settings, args)
+            load("newsbot.crawl.components:fill_in")(self.settings, args, opts.spargs)
+            self._plain = not load("newsbot.crawl.components:uses_newsbot")(self.settings, args)
             if self._plain:
                 return
             check_settings(self.settings)
             if self.settings.getbool("NEWSBOT_LOG_JSON"):
                 for name in CHATTER:
                     logging.getLogger(name).addFilter(_nothing)
-            load("newsbot.crawl.start_check:check")(self.settings, args, opts.spargs)
+            load("newsbot.crawl.components:check")(self.settings, args, opts.spargs)
         except ArgumentError as error:
             sys.exit(self._refuse(f"{PROGRAM} crawl: {error}", USAGE))
         except UserError as error:

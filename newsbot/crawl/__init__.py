@@ -2,40 +2,33 @@
 
 Files in reading order:
 
-* ``arguments``: reads and checks ``-a name=value``
-* ``context``: backends, rules, clock and counters, which every part may use
-* ``server_calls``: calls slow servers in threads, so that the event loop is free
-* ``availability``: guards the backends while a server or a file is unavailable
-* ``group_calls``: calls the storage once for several pages; reads the records of all leased pages in one
-  query
-* ``consistency``: warnings about backends that do not fit together
-* ``scope``: decides which sites, hosts and dates belong to the crawl; skips pages and sites that people have
-  removed
+* ``context``: backends, rules, clock and counters, which every part may use; the knowledge of each site,
+  which is shared with other workers
+* ``backend_calls``: calls slow servers in threads, so that the event loop is free; guards the backends while
+  a server or a file is unavailable; calls the storage once for several pages
+* ``scope``: reads and checks ``-a name=value``; decides which sites, hosts and dates belong to the crawl;
+  skips pages and sites that people have removed
 * ``address_guard``: refuses hosts with private addresses
-* ``reachability``: detects that this machine has no network
-* ``failures``: maps exceptions to tokens, the short names of reasons
-* ``visit``: one visit, and the links that it found
-* ``politeness``: delays and turns of hosts, and pauses after errors
+* ``failures``: maps exceptions to tokens, the short names of reasons; detects that this machine has no
+  network
+* ``visit``: one visit, and the links that it found; passes to an archive what was fetched
+* ``politeness``: delays and turns of hosts, and pauses after errors; limits the requests to hosts that do not
+  answer; describes what an idle crawl waits for
 * ``entries``: frontier entries and page records of links
-* ``seeds``: the links that a crawl begins with
 * ``links``: decides which links are followed, and queues them
-* ``site_knowledge``: the knowledge of each site, shared with other workers
-* ``source_state``: the records of feeds, sitemaps and sections, and the WebSub hubs that they name
-* ``recrawl_policy``: decides when pages are fetched again
+* ``sources``: the sources that a crawl begins with; the records of feeds, sitemaps and sections, and the
+  WebSub hubs that they name; the policies that decide when pages are fetched again
 * ``completion``: completes visits, and keeps the visits that wait for completion
-* ``refill``: loads pages from the storage into the frontier when they are due soon
-* ``recovery``: resumes leases after an outage
-* ``assembly``: builds all parts
-* ``archiving``: passes to an archive what was fetched
+* ``recovery``: resumes leases after an outage; loads pages from the storage into the frontier when they are
+  due
+* ``assembly``: builds all parts; warns about backends that do not fit together
 * ``http_client``: verifies TLS certificates unless a rule says otherwise; reads odd heads of responses;
   checks the turn of each request when it is sent
-* ``components``: the components of newsbot as Scrapy's settings, and the base of the spiders that use them
+* ``components``: the components of newsbot as Scrapy's settings, and the base of the spiders that use them;
+  the checks before ``scrapy crawl`` starts
 * ``credentials``: the secrets that the rule of a site gives to its requests
-* ``slots``: limits the requests to hosts that do not answer
 * ``memory``: returns free memory to the system
-* ``waiting``: reports what an idle crawl waits for
 * ``scheduler``: Scrapy's scheduler on the frontier, for the news crawl
-* ``start_check``: the checks before ``scrapy crawl`` starts
 """
 
 import sys

@@ -3,6 +3,10 @@
 Scrapy creates its components (scheduler, middlewares, pipelines, extensions) one by one and passes the
 crawler to each of them. :meth:`Crawl.of` returns the same :class:`Crawl` for all components of a crawler.
 Each component takes the parts that it needs.
+
+Queue, storage and near-duplicate index may be on three servers. If one of the servers is emptied or replaced,
+the crawl still runs, and missing data would be noticed only weeks later. :meth:`Crawl.open` therefore warns
+if the backends do not belong together.
 """
 
 from __future__ import annotations
@@ -20,41 +24,100 @@ from scrapy.settings import BaseSettings
 from scrapy.statscollectors import StatsCollector
 
 from newsbot import backends
-from newsbot.clock import Clock, system_clock
+from newsbot.cli.program import PROGRAM
+from newsbot.clock import DAY, Clock, system_clock, utc
 from newsbot.config.apps import open_readers
-from newsbot.config.check import SettingsLike, number_of, value_of
-from newsbot.crawl.arguments import Arguments
+from newsbot.config.settings import SettingsLike, number_of, value_of
+from newsbot.crawl.backend_calls import ReadAhead
 from newsbot.crawl.completion import Completion
-from newsbot.crawl.consistency import notice_foreign_queue, notice_lost_index, notice_volatile_queue
-from newsbot.crawl.context import Context
+from newsbot.crawl.context import Context, SiteKnowledge
 from newsbot.crawl.credentials import SiteCredentials
-from newsbot.crawl.group_calls import ReadAhead
-from newsbot.crawl.links.canonical import Canonical
-from newsbot.crawl.links.families import Families
-from newsbot.crawl.links.feed_details import FeedDetails
+from newsbot.crawl.failures import Reachability
+from newsbot.crawl.links.canonical import Canonical, Spellings
+from newsbot.crawl.links.families import Families, Lists
 from newsbot.crawl.links.judge import LinkJudge
-from newsbot.crawl.links.lists import Lists
-from newsbot.crawl.links.queue import Links
-from newsbot.crawl.links.room import Room
-from newsbot.crawl.links.spellings import Spellings
+from newsbot.crawl.links.queue import FeedDetails, Links, Room
 from newsbot.crawl.links.usual_places import UsualPlaces
 from newsbot.crawl.politeness import Politeness
-from newsbot.crawl.reachability import Reachability
-from newsbot.crawl.recrawl_policy import PagePrices, PollBudget, RecrawlPolicies
-from newsbot.crawl.refill import Refill
-from newsbot.crawl.scope import Removals, Scope
-from newsbot.crawl.site_knowledge import SiteKnowledge
-from newsbot.crawl.source_state import Hubs, SourceRegistry
+from newsbot.crawl.recovery import Refill
+from newsbot.crawl.scope import Arguments, Removals, Scope
+from newsbot.crawl.sources import Hubs, PagePrices, PollBudget, RecrawlPolicies, SourceRegistry
+from newsbot.dedup.index import NearIndex
 from newsbot.errors import DataError
-from newsbot.frontier.base import LeanFrontier
-from newsbot.frontier.owners import owner_name
-from newsbot.items import PageRecord
+from newsbot.frontier.base import LeanFrontier, owner_name
+from newsbot.items import ArticleFilter, PageRecord
 from newsbot.pages.rules import RuleSet
-from newsbot.ranking.session_keys import session_keys
+from newsbot.ranking.url_learning import session_keys
 from newsbot.sites.pauses_and_removals import paused
+from newsbot.storage.base import Storage
+from newsbot.storage.notes import identity_of
+
+LEAST_INDEXED = 0.25
+"""The index counts as incomplete if it has less than this share of the texts of recent articles.
+
+Even a complete index does not have all texts, because short texts are left out.
+"""
+
 
 logger = logging.getLogger(__name__)
 
+
+def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
+    """Log a warning if the near-duplicate index lacks most of the recently stored texts.
+
+    Near copies of these texts would not be recognised. ``now`` is in POSIX seconds. Raises
+    :class:`newsbot.errors.DataError`.
+    """
+    texts = index.count()
+    lately = storage.articles.count(ArticleFilter(since=utc(now - index.keep), posts=False))
+    if texts < lately * LEAST_INDEXED:
+        logger.warning(
+            "near-duplicate index has lost texts place=%s texts=%d articles=%d; near-duplicates of articles"
+            " of the last %g days may be missed. To repair the index, run: %s articles reindex",
+            *(index.place, texts, lately, index.keep / DAY, PROGRAM),
+        )
+
+
+def notice_volatile_queue(frontier: LeanFrontier) -> None:
+    """Log a warning if a restart of the server can lose the queue. Raises
+    :class:`newsbot.errors.DataError`."""
+    if frontier.is_volatile():
+        logger.warning(
+            "queue is kept in memory only place=%s; a restart of the server can lose the queue and repeat"
+            " fetches: set appendonly yes and appendfsync always in redis.conf",
+            frontier.place,
+        )
+
+
+def notice_foreign_queue(frontier: LeanFrontier, storage: Storage) -> None:
+    """Log a warning if the queue belongs to another storage.
+
+    In this queue, URLs count as fetched although this storage does not have them, so they would never be
+    stored here. An empty queue is assigned to this storage. Raises :class:`newsbot.errors.DataError`.
+    """
+    # The queue is read before the storage. Other workers store a page before they queue it, so a queued page
+    # is found in the storage.
+    counts = frontier.counts()
+    urls = sum(counts[state] for state in ("pending", "leased", "done", "aside"))
+    own = identity_of(storage.notes)
+    served = frontier.serves(own, instead=not urls)
+    if not urls:
+        return
+    if next(storage.pages.iter(), None) is None:
+        fault = "has no pages, and the pages that this queue knows will not be fetched again"
+    elif served != own:
+        fault = "belongs to another crawl, and the pages that this queue knows will not be stored there"
+    else:
+        return
+    logger.warning(
+        "queue of another storage place=%s urls=%d; %s %s. Each storage needs its own queue: correct"
+        " REDIS_URL or %s, or empty this queue",
+        *(frontier.place, urls, storage.place, fault),
+        "NEWSBOT_DATA" if storage.is_local else "MONGO_URI",
+    )
+
+
+# --- assembly
 PAGE_VISITS = 1 / 7
 """Default average number of visits per page and day, for pages with the recrawl policy ``optimum``."""
 
@@ -87,7 +150,7 @@ class Crawl:
         self.known = ReadAhead[bool](self._known_of)
         """For each leased page, True if a stored article has the URL of the page as its URL or as an
         alias."""
-        self.sites = SiteKnowledge(context, self.removals)
+        self.sites = SiteKnowledge(context)
         self.families = Families(context, self.sites.families, explore=settings.getfloat("NEWSBOT_EXPLORE"))
         self.sources = SourceRegistry(context)
         self.canonical = Canonical(context, self.removals)
@@ -167,7 +230,7 @@ class Crawl:
     def open(self) -> None:
         """Open the backends and read what other crawls stored.
 
-        In a greenlet of :mod:`newsbot.crawl.server_calls`, the call does not block the event loop while it
+        In a greenlet of :mod:`newsbot.crawl.backend_calls`, the call does not block the event loop while it
         waits for servers. Raises :class:`newsbot.errors.DataError`.
         """
         self._open_backends()
@@ -258,7 +321,7 @@ class Crawl:
 
         Raises :class:`newsbot.errors.DataError`.
         """
-        self.sites.write()
+        self.sites.write(self.removals.covers_site)
         self.context.count_queue()
 
 

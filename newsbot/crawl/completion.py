@@ -21,29 +21,23 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from newsbot.crawl.context import Context
+from newsbot.crawl.backend_calls import LARGEST, ReadAhead
+from newsbot.crawl.context import Context, SiteKnowledge
 from newsbot.crawl.entries import page_for
-from newsbot.crawl.failures import NO_TLS
-from newsbot.crawl.group_calls import LARGEST, ReadAhead
-from newsbot.crawl.links.canonical import Canonical
-from newsbot.crawl.links.feed_details import FeedDetails
-from newsbot.crawl.links.lists import Lists
-from newsbot.crawl.links.queue import Links, parts
-from newsbot.crawl.links.room import WAIT
-from newsbot.crawl.links.spellings import Spellings, respelled
+from newsbot.crawl.failures import NO_TLS, Reachability
+from newsbot.crawl.links.canonical import Canonical, Spellings, respelled
+from newsbot.crawl.links.families import Lists
+from newsbot.crawl.links.queue import WAIT, FeedDetails, Links, parts
 from newsbot.crawl.links.usual_places import UsualPlaces
-from newsbot.crawl.reachability import Reachability
-from newsbot.crawl.recrawl_policy import RecrawlPolicies
 from newsbot.crawl.scope import Removals, Scope
-from newsbot.crawl.site_knowledge import SiteKnowledge
-from newsbot.crawl.source_state import SourceState
+from newsbot.crawl.sources import RecrawlPolicies, SourceState
 from newsbot.crawl.visit import META_KEY, Ending, Found, Kept, Visit
 from newsbot.errors import DataError, RecordRefused
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Article, Details, EventKind, GivenBy, Kind, Link, PageRecord, Reason, Where
 from newsbot.pages.rights import PAYMENT
-from newsbot.recrawl.pages import seen_change
 from newsbot.recrawl.planning import KNOWN_PAGE, Plan, may_retry, plan, retry_delay
+from newsbot.recrawl.policies import seen_change
 from newsbot.sites.health import SESSION_ENDED
 from newsbot.urls import canonicalize
 
@@ -271,7 +265,7 @@ class Completion:
     def _respelling(self, visit: Visit, record: PageRecord) -> Entry | None:
         """Return the entry of a failed page with another spelling of its address.
 
-        Returns None if the page has not failed or no spelling is left (:mod:`newsbot.crawl.links.spellings`).
+        Returns None if the page has not failed or no spelling is left (:mod:`newsbot.crawl.links.canonical`).
 
         If a redirect from another site failed, the page to which it led is queued as well.
         """
@@ -416,7 +410,7 @@ class CompletionQueue:
         """Complete all visits, or as many as ``seconds`` allow. A sitemap with 50,000 links takes long.
 
         Nothing is completed while it is not clear whether the sites or our network failed
-        (:mod:`newsbot.crawl.reachability`). Raises :class:`newsbot.errors.DataError`; the remaining visits
+        (:mod:`newsbot.crawl.failures`). Raises :class:`newsbot.errors.DataError`; the remaining visits
         stay in the queue.
         """
         until = time.monotonic() + seconds / 2  # the other half is for visits that have begun

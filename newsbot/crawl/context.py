@@ -1,12 +1,15 @@
-"""The context that all parts of a crawl share: the backends, the rules, the clock and the counters.
+"""What all parts of a crawl share: the backends, the rules, the clock, the counters, the knowledge of sites.
 
 Anything else that a part needs is passed to its constructor. :mod:`newsbot.crawl.assembly` builds all parts.
+
+:class:`SiteKnowledge` holds what a crawl has learned of each site. At each heartbeat, the crawl shares this
+knowledge with other workers.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Protocol, cast
@@ -14,16 +17,24 @@ from typing import Any, Protocol, cast
 from scrapy.statscollectors import StatsCollector
 
 from newsbot.clock import Clock, utc
-from newsbot.crawl.availability import Guarded, Outage, guarded_storage
-from newsbot.crawl.group_calls import GroupCalls
+from newsbot.crawl.backend_calls import GroupCalls, Guarded, Outage, guarded_storage
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier
+from newsbot.items import Bounded
 from newsbot.pages.discovery.reader import BUILT_IN, SourceReader
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
+from newsbot.ranking import url_learning
+from newsbot.ranking.families import FamilyNotes
+from newsbot.ranking.url_learning import SessionLearning, UrlLearning
+from newsbot.sites import texts
+from newsbot.sites.health import SiteHealth
+from newsbot.sites.rights import SiteRights, robots_name
 from newsbot.sites.statistics import SiteCounters
+from newsbot.sites.texts import SharedLines
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import NotesAhead
+from newsbot.urls import host_key
 
 MAX_HOSTS = 65_536
 """Maximum number of hosts that a part remembers, because a domain may have any number of subdomains."""
@@ -43,7 +54,7 @@ class Context:
     """Backends, rules, clock and counters of one crawl.
 
     The backends are set by :meth:`use`. While a server or a file is unavailable, calls to it raise
-    :class:`newsbot.errors.DataError` immediately (:mod:`newsbot.crawl.availability`).
+    :class:`newsbot.errors.DataError` immediately (:mod:`newsbot.crawl.backend_calls`).
     """
 
     frontier: Frontier
@@ -158,3 +169,60 @@ class Context:
         """Add ``seconds`` to the stat ``newsbot/time/<step>``."""
         name = f"newsbot/time/{step}"
         self.stats.set_value(name, self.stats.get_value(name, 0.0) + seconds)
+
+
+# --- knowledge of sites
+class SiteKnowledge:
+    """The knowledge of all sites, one part for each subject."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.url_learning = UrlLearning()
+        """The form of article URLs."""
+        self.session_keys = SessionLearning()
+        """The query keys that carry session ids."""
+        self.families = FamilyNotes()
+        """The families of the site's addresses, and how its articles look."""
+        self.shared_lines = SharedLines()
+        """Lines that the site repeats around its articles. They do not belong to the articles' text."""
+        self.health = SiteHealth()
+        """The results of the last pages of each site."""
+        self.rights = SiteRights()
+        """The reservations on AI in robots.txt and tdmrep.json of each site."""
+        self._expected = Bounded[tuple[str, str], None](MAX_HOSTS)
+        """Sites and hosts whose notes were read ahead."""
+
+    def open(self) -> None:
+        """Connect the parts to the storage."""
+        notes = self._context.notes
+        self.url_learning.storage = self.session_keys.storage = self.shared_lines.storage = notes
+
+    def expect(self, domain: str, url: str) -> None:
+        """Prepare for the first page of a site or host: read its notes together with the notes of other
+        sites."""
+        host = domain, host_key(url)
+        if host in self._expected:
+            return
+        self._expected.add(host)
+        self._context.notes.expect(
+            [
+                *url_learning.note_names(domain),
+                texts.note_name(domain),
+                self.families.note_name(domain),
+                self.health.note_name(domain),
+                robots_name(url),
+            ]
+        )
+
+    def write(self, out: Callable[[str], bool]) -> None:
+        """Write new knowledge, except for removed sites, for which ``out`` returns True.
+
+        Raises :class:`newsbot.errors.DataError`. After an error, the next call writes the remaining
+        knowledge.
+        """
+        context = self._context
+        context.books.write(context.storage, context.stats.get_stats(), context.clock(), out)
+        self.url_learning.write(out)
+        self.families.write(context.notes, out)
+        self.shared_lines.write(out)
+        self.health.write(context.notes, out)

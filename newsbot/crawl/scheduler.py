@@ -5,7 +5,7 @@ completed when the request and everything that it yielded are done.
 
 A *turn* is a time reserved for one request to a host. Turns of a host are at least its delay apart.
 
-Nothing is leased while the backends are unavailable; see :mod:`newsbot.crawl.availability`.
+Nothing is leased while the backends are unavailable; see :mod:`newsbot.crawl.backend_calls`.
 """
 
 from __future__ import annotations
@@ -32,23 +32,21 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from newsbot.backends import ignored_settings
-from newsbot.config.contact import ASK_FOR_CONTACT
+from newsbot.config.settings import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Component, Crawl
+from newsbot.crawl.backend_calls import LONGEST, TURN
 from newsbot.crawl.completion import CompletionQueue
 from newsbot.crawl.components import not_used
-from newsbot.crawl.group_calls import LONGEST, TURN
-from newsbot.crawl.links.room import WAIT
+from newsbot.crawl.failures import UNREACHABLE
+from newsbot.crawl.links.queue import WAIT
 from newsbot.crawl.memory import renew_threads, trim
-from newsbot.crawl.reachability import UNREACHABLE
+from newsbot.crawl.politeness import NO_ANSWER, Slots, Waiting
 from newsbot.crawl.recovery import Recovery
-from newsbot.crawl.slots import NO_ANSWER, Slots
 from newsbot.crawl.visit import META_KEY, TURN_KEY, Turn, Visit
-from newsbot.crawl.waiting import Waiting
 from newsbot.errors import DataError
-from newsbot.frontier.base import ALONE, Lease, Outlook
-from newsbot.frontier.owners import dead_owners
+from newsbot.frontier.base import ALONE, Lease, Outlook, dead_owners
 from newsbot.pages.discovery.reader import claiming
-from newsbot.sites.runs import Run, begin_run, end_run, note_run
+from newsbot.sites.statistics import Run, begin_run, end_run, note_run
 from newsbot.urls import host_key
 
 logger = logging.getLogger(__name__)
@@ -220,7 +218,7 @@ class FrontierScheduler(Component, BaseScheduler):
             logger.info("released for a dead worker leases=%d owner=%s", handed_back, owner)
 
     def _note_run(self) -> None:
-        """Record that this worker runs (:mod:`newsbot.sites.runs`)."""
+        """Record that this worker runs (:mod:`newsbot.sites.statistics`)."""
         crawl, arguments = self._crawl, self._scope.arguments
         until = self._context.clock() + self.lease_seconds
         fetched = int(self._context.stats.get_value("response_received_count", 0) or 0)
@@ -525,7 +523,7 @@ class FrontierScheduler(Component, BaseScheduler):
             self._context.count("queue/sitemaps_waiting")
             return _Decision.LEFT
         if not self._slots.take(lease):
-            # A window of the entry's groups (newsbot.crawl.slots) is full. The frontier leases the entry
+            # A window of the entry's groups (newsbot.crawl.politeness) is full. The frontier leases the entry
             # again when accepting() allows its host.
             self._context.frontier.nack(lease, delay=0.0, counted=False)
             return _Decision.HANDED_BACK
@@ -566,7 +564,7 @@ class FrontierScheduler(Component, BaseScheduler):
         return request
 
     def _beat(self) -> None:
-        """Extend the leases, and write what was learned of each site (:mod:`newsbot.crawl.site_knowledge`).
+        """Extend the leases, and write what was learned of each site (:mod:`newsbot.crawl.context`).
 
         This method is called four times in the duration of a lease.
         """

@@ -5,6 +5,11 @@ the reading of the page, and what the pipelines did with its article. The result
 that does not change, and :mod:`newsbot.crawl.completion` reads them at the end. The visit is in
 ``request.meta["visit"]``. A redirect passes the visit on to the next request, so that a chain of hops is one
 visit.
+
+What was fetched is passed to an archive: redirects at once, pages after they were read. A page may say
+``noarchive`` in its markup, which is known only after the page was read. Such a page is not archived. If the
+URL or canonical URL of a page was removed during the fetch, the page is not archived either. An *exchange* is
+a request and its response.
 """
 
 from __future__ import annotations
@@ -14,14 +19,20 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum, auto
 from typing import Any, Unpack
 
+from scrapy.http import Response
+
 from newsbot.clock import from_iso
+from newsbot.crawl.context import Context
+from newsbot.crawl.scope import Removals
 from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
 from newsbot.pages.discovery.feeds import Feed
 from newsbot.pages.extraction.evidence import Evidence
-from newsbot.pages.rights import PageRights
+from newsbot.pages.rights import PageRights, page_rights
 from newsbot.pages.rules.rule import Rule
-from newsbot.recrawl.policy import Outcome
+from newsbot.recrawl.planning import Outcome
+from newsbot.sites.rights import headers_of
+from newsbot.urls import canonicalize, fingerprint, host_key
 
 META_KEY = "visit"
 ASIDE_KEY = "beside"
@@ -170,9 +181,9 @@ class Settling:
     new_items: int = 0
     """Number of links that were not known before."""
     left_out: int = 0
-    """Number of links that did not fit into the queue (:mod:`newsbot.crawl.links.room`)."""
+    """Number of links that did not fit into the queue (:mod:`newsbot.crawl.links.queue`)."""
     goes_on: bool = False
-    """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.lists`)."""
+    """True if the next pages of the list are worth reading (:mod:`newsbot.crawl.links.families`)."""
     told: bool = False
     """True once the result of this list is recorded for its family."""
     taught: bool = False
@@ -303,7 +314,7 @@ class Visit:
 
     @property
     def of_index(self) -> bool:
-        """True for a sitemap that an index named (:mod:`newsbot.spiders.sitemap_index`)."""
+        """True for a sitemap that an index named (:mod:`newsbot.spiders.sources`)."""
         return self.kind.is_sitemap and self.data.get("where") == Where.SITEMAP
 
     @property
@@ -367,3 +378,27 @@ class Found:
     """Domain of the rule that names the links. None if each link belongs to the site of its host."""
     feed: Feed | None = None
     """The feed that has the links. Spider middlewares of apps use it."""
+
+
+# --- archive
+async def keep_page(context: Context, removals: Removals, response: Response) -> None:
+    """Archive a response that was read, unless its headers say ``noarchive`` or its page was removed."""
+    request = response.request
+    exchange = request.meta.pop(EXCHANGE_KEY, None) if request is not None else None
+    if context.archive is None or exchange is None:
+        return
+    # This is checked after the download, because a page may be removed while it is fetched.
+    if _was_taken_out(removals, response):
+        context.count("archive/removed")
+    elif page_rights(headers_of(response)).archive:
+        await context.archive.keep(exchange)
+    else:
+        context.count("archive/noarchive")
+
+
+def _was_taken_out(removals: Removals, response: Response) -> bool:
+    visit: Visit | None = response.meta.get(META_KEY)
+    canonical_url = "" if visit is None else visit.reading.canonical_url or ""
+    drop = () if visit is None else visit.rule.drop_query
+    urls = {canonicalize(url, drop) for url in (response.url, canonical_url) if url}
+    return any(removals.covers(fingerprint(url), host_key(url)) for url in urls)

@@ -35,10 +35,12 @@ from newsbot.dedup.index import (
     BUCKETS,
     KEEP,
     MAX_CANDIDATES,
+    PASSAGES,
     PIECES_ID,
     SHARED,
     IndexedText,
     Near,
+    Signature,
     near_of,
     pack,
     posting_hashes,
@@ -46,7 +48,6 @@ from newsbot.dedup.index import (
     shorten,
     unpack,
 )
-from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.errors import SchemaError
 
 NUMBER = 4

@@ -6,7 +6,7 @@ text that belongs to the same story as the article.
 A text is inserted into the index before it is stored. If two workers process similar texts at the same time,
 at least one worker finds the text of the other worker in the index as a peer, even if that text is not stored
 yet. The transaction that stores an article also merges its story with the stories of its peers
-(:meth:`newsbot.storage.stories.Stories.join`). For a peer that is not stored yet, the story that it would
+(:meth:`newsbot.storage.articles.Stories.join`). For a peer that is not stored yet, the story that it would
 begin is redirected to the merged story. When the peer is stored later, the worker that stores it looks up the
 current story. Each worker writes first and reads afterwards, so at least one of two workers sees what the
 other wrote.
@@ -32,21 +32,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 
-from newsbot.dedup.comparison import SAME_STORY_EXACT, Change, Likeness, Text, compare
 from newsbot.dedup.decision import (
+    SAME_STORY_EXACT,
+    Change,
     Decision,
+    Likeness,
     Neighbour,
     Relation,
+    Text,
+    compare,
     continues,
     decide,
     is_formula,
     without_formulas,
 )
-from newsbot.dedup.index import Near, NearIndex
-from newsbot.dedup.minhash import MIN_SHINGLES, signature
+from newsbot.dedup.index import MIN_SHINGLES, Near, NearIndex, signature
 from newsbot.items import Article, ArticleFilter
+from newsbot.storage.articles import is_settled, story_id
 from newsbot.storage.base import Storage
-from newsbot.storage.stories import is_settled, story_id
 
 
 def settle_again(storage: Storage, kept: Article) -> None:

@@ -12,7 +12,7 @@ from scrapy.exceptions import NotConfigured
 
 from newsbot.backends import rules_folder
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.seeds import seeds
+from newsbot.crawl.sources import seeds
 from newsbot.errors import ArgumentError, DataError
 from newsbot.extensions import Extension
 from newsbot.pages.rules import RuleSet

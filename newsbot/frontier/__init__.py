@@ -2,8 +2,7 @@
 
 Files in reading order:
 
-* ``base``: the interface, its types and its guarantees
-* ``owners``: names of lease owners
+* ``base``: the interface, its types and its guarantees; names of lease owners
 * ``sqlite``: the frontier in the embedded data file
 
 The app ``redis`` has the frontier in Redis.

@@ -22,16 +22,23 @@ suspect alone. If that lease is lost as well, the entry is set aside.
 
 A backend object is used by one thread; several processes may share the same data. All times are POSIX
 seconds of the backend's own clock. Backend failures are raised as :class:`newsbot.errors.DataError`.
+
+An owner of leases is a worker process. Its name is ``host:pid:start``, so that dead owners on this machine
+can be found.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, Protocol, TypedDict, runtime_checkable
 
+from newsbot.errors import DataError
 from newsbot.items import Kind, Medium, PageRecord
 
 ALONE: Final = 4
@@ -364,6 +371,12 @@ class Frontier(Protocol):
     def counts(self) -> dict[str, int]:
         """Return the number of entries in each state: keys pending, leased, done, aside, hosts."""
 
+    def watch(self) -> Watch:
+        """Return the present workers, and how late the work is."""
+
+    def at_work(self) -> list[str]:
+        """Return the owners of leases that have not expired. Expired leases are not reclaimed."""
+
     def close(self) -> None:
         """Close the backend. Leases are not returned: call :meth:`release` first."""
 
@@ -473,10 +486,7 @@ class EntryCopy:
 
 
 class FrontierTransfer(Protocol):
-    """Methods to copy a frontier, in addition to :class:`newsbot.frontier.base.Frontier`."""
-
-    def at_work(self) -> list[str]:
-        """Return the owners of leases that have not expired. Expired leases are not reclaimed."""
+    """Methods to copy a frontier, in addition to :class:`Frontier`."""
 
     def copy_hosts(self) -> Iterator[HostCopy]:
         """Yield all hosts."""
@@ -517,9 +527,58 @@ class Watch:
         return 0.0 if self.overdue_since is None else max(0.0, self.now - self.overdue_since)
 
 
-@runtime_checkable
-class Watched(Protocol):
-    """A frontier that reports its workers and its lag."""
+# --- owners
+_PID = re.compile(r"[1-9][0-9]{0,8}")
+_ours: set[str] = set()
+"""Owner names that this process created."""
 
-    def watch(self) -> Watch:
-        """Return the current workers and lag."""
+
+def owner_name(started: float) -> str:
+    """Return a name under which this process can own leases. ``started`` is in POSIX seconds."""
+    name = f"{socket.gethostname()}:{os.getpid()}:{started:.6f}"
+    _ours.add(name)
+    return name
+
+
+def dead_owners(owners: Iterable[str]) -> list[str]:
+    """Return the owners whose process ran on this machine and has ended.
+
+    If another program has the pid now, the owner seems to be alive. Its leases then end at their deadline. If
+    an owner has the pid of this process, but this process did not create its name, the owner was an earlier
+    process. This happens in containers, where pids are often the same after a restart.
+    """
+    here = socket.gethostname()
+    dead = []
+    for owner in owners:
+        # "host:pid:start" is split from the right, because a host name may contain colons.
+        host, _, rest = owner.rpartition(":")[0].rpartition(":")
+        if owner not in _ours and host == here and _PID.fullmatch(rest) and not _alive(int(rest)):
+            dead.append(owner)
+    return dead
+
+
+def _alive(pid: int) -> bool:
+    """Return True if another process has the pid."""
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)  # signal 0 only checks that the process exists
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it belongs to another user
+        return True
+    return True
+
+
+def check_idle(frontier: Frontier) -> None:
+    """Raise :class:`DataError` if a crawl uses this frontier.
+
+    Workers that are certainly dead are ignored.
+    """
+    owners = frontier.at_work()
+    working = set(owners) - set(dead_owners(owners))
+    if working:
+        raise DataError(
+            f"a crawl is still using the data ({', '.join(sorted(working))}); stop it first. If it "
+            "was killed on another machine, wait a few minutes until its leases have expired"
+        )

@@ -15,7 +15,7 @@ from scrapy.http import Request, Response
 from newsbot.cli.program import PROGRAM
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of_status
-from newsbot.crawl.seeds import refuse_unnamed
+from newsbot.crawl.sources import refuse_unnamed
 from newsbot.crawl.visit import META_KEY, Answer, Check, Due, Ending, Visit
 from newsbot.items import PageRecord, Reason, Where
 from newsbot.middlewares import Middleware, retry_after

@@ -15,12 +15,11 @@ from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Component, Crawl
 from newsbot.dedup.decision import Decision, Relation
-from newsbot.dedup.index import Near
-from newsbot.dedup.minhash import Signature, signature
+from newsbot.dedup.index import Near, Signature, signature
 from newsbot.dedup.story_merge import MAX_NEIGHBOURS, part, place, without_bridges
 from newsbot.items import Article
-from newsbot.pipelines.address import AddressChoice
-from newsbot.storage.stories import story_id
+from newsbot.pipelines.exact import AddressChoice
+from newsbot.storage.articles import story_id
 
 WAITS = (0.02, 0.08, 0.3, 0.6)
 """Pauses in seconds between reads of a similar text that another worker is about to store."""

@@ -9,15 +9,14 @@ from scrapy.crawler import Crawler
 
 from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.failures import DropItem
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import signature
 from newsbot.dedup.story_merge import reunite_around, settle
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, Reason
 from newsbot.pipelines.exact import CopyFilter
 from newsbot.pipelines.near import PlacedArticle, StoryFinder
 from newsbot.sites.pauses_and_removals import forget_texts, is_out
-from newsbot.storage.articles import NOTHING, Stored, Verdict
-from newsbot.storage.stories import is_settled, story_id
+from newsbot.storage.articles import NOTHING, Stored, Verdict, is_settled, story_id
 
 TRIES = 5
 """Maximum number of times that the URL is chosen again because another page was stored under it."""

@@ -3,7 +3,7 @@
 Files in reading order:
 
 * ``judging``: the judgement of a link
-* ``families``: families of addresses: whether their members are fetched
-* ``url_learning``: learns during a crawl what the article URLs of a site look like
-* ``session_keys``: learns which query keys contain a session id
+* ``families``: families of addresses: whether their members are fetched, with the reasons for people
+* ``url_learning``: learns during a crawl what the article URLs of a site look like, and which query keys
+  contain a session id
 """

@@ -14,23 +14,38 @@ closed    its pages were not articles                                   now and 
                                                                         decision heals
 ========  ============================================================  =====================================
 
-Pages that a feed, a news sitemap, a rule or a person names are fetched in every state. All functions are
-pure. The *budget* of a site is the number of pages that may be fetched in vain: it grows with the number of
-its articles.
+Pages that a feed, a news sitemap, a rule or a person names are fetched in every state. The *budget* of a site
+is the number of pages that may be fetched in vain: it grows with the number of its articles.
+
+:class:`FamilyNotes` shares the families of each site between workers. The functions after it describe them
+for people. All other functions are pure.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
-from newsbot.pages.extraction.evidence import Evidence, Witnesses
+from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import counted
+from newsbot.items import Reason
+from newsbot.pages.extraction.evidence import (
+    ARTICLE,
+    BYLINE,
+    DATE_IN_METADATA,
+    DATED,
+    LAYOUT,
+    Evidence,
+    Witnesses,
+)
 from newsbot.pages.rules.shape import kind_of, split_path
+from newsbot.storage.notes import Notes, SharedSites
 
 MAX_FAMILIES = 200
 """Maximum number of families of a site. A family without results is dropped first."""
@@ -525,3 +540,155 @@ def _number(plain: Mapping[str, Any], name: str) -> float:
 def _worth(family: Family) -> tuple[bool, bool, int, float]:
     """Return the order in which families are kept: first those that a site names or a person opened."""
     return family.named or family.opened, family.waiting > 0, family.tried, family.sampled_at
+
+
+# --- shared between workers
+NOTE_KIND = "families"
+"""The kind of the notes. Their keys are the domains of the sites."""
+MAX_SITES = 5000
+"""Maximum number of sites whose families are kept in memory."""
+
+
+class FamilyNotes(SharedSites[SiteFamilies, Result]):
+    """The families of all sites of one crawl, with one note for each site."""
+
+    def __init__(self) -> None:
+        super().__init__(NOTE_KIND, SiteFamilies.read, SiteFamilies.add, SiteFamilies.plain, most=MAX_SITES)
+
+
+# --- for people
+
+EVIDENCE = {
+    ARTICLE: "metadata of an article",
+    DATED: "a date of its own",
+    DATE_IN_METADATA: "a date in its metadata",
+    BYLINE: "an author",
+    LAYOUT: "the layout of the site's articles",
+}
+"""What a page may lack, in words."""
+_REFUSED = {
+    "no_evidence": "had too little evidence of being articles",
+    "other_text": "had another text than the announced one",
+    "section_front": "were lists",
+    "too_short": "had hardly any text",
+    "no_text": "had no text",
+    "noindex": "say noindex",
+    Reason.COPY.value: "were copies of stored articles",
+    Reason.BARREN_LIST.value: "led to no articles that nothing else names",
+    "login": "asked for a login",
+    "consent": "asked about cookies",
+    "error_page": "were error messages",
+    "blocked": "asked whether the visitor is a robot",
+    "author_page": "were pages of authors",
+    "not_html": "were no HTML pages",
+    "encrypted": "were documents with a password",
+    "damaged": "were damaged documents",
+}
+"""Why pages were refused, in words that follow "2 of 2 tried pages"."""
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRow:
+    """One family, for people and programs."""
+
+    site: str
+    family: str
+    state: str
+    waiting: int
+    """Number of links that wait."""
+    tried: int
+    articles: int
+    why: str
+    """The reason for the state, as a sentence."""
+    command: str
+    """The command that fetches the waiting links; empty if no links wait."""
+
+
+def rows_of(domain: str, site: SiteFamilies) -> list[FamilyRow]:
+    """Return the families of a site: first those with most waiting links."""
+    rows = [_row(domain, site, name, family) for name, family in site.families.items()]
+    return sorted(rows, key=lambda row: (-row.waiting, -row.tried, row.family))
+
+
+def _row(domain: str, site: SiteFamilies, name: str, family: Family) -> FamilyRow:
+    return FamilyRow(
+        site=domain,
+        family=name,
+        state=site.state(name).value,
+        waiting=family.waiting,
+        tried=family.tried,
+        articles=family.good + family.named_good,
+        why=reason_for(site, name),
+        command=f"{PROGRAM} add --family {domain} {shlex.quote(name)}" if family.waiting else "",
+    )
+
+
+def waiting_rows(notes: Notes, domains: Container[str]) -> list[FamilyRow]:
+    """Return the families with waiting links of these sites: those with most links first."""
+    rows = [
+        row
+        for domain, note in notes.all(NOTE_KIND).items()
+        if domain in domains
+        for row in rows_of(domain, SiteFamilies.read(note))
+        if row.waiting
+    ]
+    return sorted(rows, key=lambda row: (-row.waiting, row.site, row.family))
+
+
+def reason_for(site: SiteFamilies, name: str) -> str:
+    """Return the reason for the state of a family."""
+    family = site.families.get(name, Family())
+    state = site.state(name)
+    if state is State.OPEN:
+        return _reason_of_open(family)
+    if family.bad:
+        tried = family.bad + family.good
+        return f"{family.bad} of {tried} tried pages {_reason(family)}"
+    if family.named:
+        tried = family.named_bad + family.named_good
+        return f"{family.named_bad} of {tried} pages that feeds name were no articles"
+    return "no such page was tried yet"
+
+
+def _reason_of_open(family: Family) -> str:
+    if family.opened:
+        return "a person opened it"
+    if family.named:
+        return "the site's feeds or news sitemaps name such pages"
+    if family.good:
+        return f"{family.good} of {family.good + family.bad} tried pages were articles"
+    return "such addresses differ only in numbers from those of articles"
+
+
+def _reason(family: Family) -> str:
+    most = family.refused.most_common(1)[0][0]
+    return _REFUSED.get(most, f"were refused ({most})")
+
+
+def sentences(rows: Iterable[FamilyRow], most: int) -> list[str]:
+    """Return a sentence for each of the first ``most`` families with waiting links, and one for the
+    others."""
+    waiting = [row for row in rows if row.waiting]
+    lines = [
+        f"{counted(row.waiting, 'link')} of {row.family} at {row.site} "
+        f"{'waits' if row.waiting == 1 else 'wait'}: {row.why}; to fetch: {row.command}"
+        for row in waiting[:most]
+    ]
+    if rest := waiting[most:]:
+        number = sum(row.waiting for row in rest)
+        site = rest[0].site if len({row.site for row in rest}) == 1 else "SITE"
+        lines.append(
+            f"{counted(number, 'link')} of {len(rest)} more families wait; to list them: "
+            f"{PROGRAM} rules learn {site} --why"
+        )
+    return lines
+
+
+def read_site(notes: Notes, domain: str) -> SiteFamilies:
+    """Return the stored families of a site. Raises :class:`newsbot.errors.DataError`."""
+    return FamilyNotes().of(notes, domain)
+
+
+def lacking(missing: Sequence[str]) -> str:
+    """Return what a page lacks, in words: ``a date of its own, an author``."""
+    return ", ".join(EVIDENCE.get(name, name) for name in missing)

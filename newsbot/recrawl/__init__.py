@@ -6,9 +6,9 @@ is repeated.
 
 Files in reading order:
 
-* ``policy``: the outcome of a visit, and the interface of policies
-* ``planning``: the decisions before a download, after a visit, and after a failed attempt
-* ``sources``: the policies for sources. The default policy polls in proportion to the square root of the rate
-  of new items. The other policies are those of other crawlers, adjusted to a budget of requests
-* ``pages``: the policies for articles and other pages. One policy shares a budget among the pages of a site
+* ``planning``: the decisions before a download, after a visit, and after a failed attempt; the interface of
+  policies
+* ``policies``: the policies. The default policy for sources polls in proportion to the square root of the
+  rate of new items. The other policies for sources are those of other crawlers, adjusted to a budget of
+  requests. One policy for articles and other pages shares a budget among the pages of a site
 """

@@ -16,8 +16,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from newsbot.clock import Clock
-from newsbot.dedup.index import NearIndex
-from newsbot.dedup.minhash import signature
+from newsbot.dedup.index import NearIndex, signature
 from newsbot.errors import DataError
 from newsbot.items import Article
 from newsbot.storage.base import Storage

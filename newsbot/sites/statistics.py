@@ -1,20 +1,24 @@
-"""Stores the counters, the last article and the last error of each site across crawls.
+"""Figures that outlast a crawl: the counters of each site, its last article and error, and the crawls.
 
-The input is the dict with Scrapy's stats, with keys of the form ``newsbot/site/<domain>/<what>``. A stat that
-is not a number counts as 0, so that a wrong stat cannot stop a crawl.
+The input of the counters is the dict with Scrapy's stats, with keys of the form
+``newsbot/site/<domain>/<what>``. A stat that is not a number counts as 0, so that a wrong stat cannot stop a
+crawl.
+
+Crawls are notes: when each worker began, until when it counts as alive, and how it ended. A worker without
+due pages holds no lease. So the leases do not show whether a crawl is running.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from typing import Any
 
 from newsbot.items import Bounded, batched
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import SiteRecord
+from newsbot.storage.base import SiteRecord, Storage
+from newsbot.storage.notes import Notes
 
 
 def site_counters(
@@ -24,7 +28,7 @@ def site_counters(
 
     The growth is counted from ``since``, an earlier copy of the stats. If ``since`` is None, it is counted
     from 0. The result maps each domain to a dict from ``<what>`` to the growth, for
-    :meth:`newsbot.storage.sources.Sites.add`. Sites without growth are left out.
+    :meth:`newsbot.storage.base.Sites.add`. Sites without growth are left out.
     """
     before = since or {}
     grown: dict[str, dict[str, float]] = defaultdict(dict)
@@ -130,3 +134,64 @@ class SiteCounters:
                     rest = f"newsbot/site/{OTHERS}/{what}"
                     for home in (stats, self._written, self._in_hours):
                         home[rest] = home.get(rest, 0) + home.pop(name, 0)
+
+
+# --- runs
+KIND = "run"
+"""The kind of the notes. The key is the name of the worker (:mod:`newsbot.frontier.base`)."""
+MAX_KEPT = 20
+"""Maximum number of ended crawls whose notes are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The crawl of one worker. Times are POSIX seconds."""
+
+    owner: str
+    mode: str
+    """``once`` or ``continuous``."""
+    began: float
+    until: float
+    """Time at which the worker counts as dead, unless it has renewed the note or ended its crawl."""
+    fetched: int = 0
+    """Number of responses of sites so far."""
+    ended: float | None = None
+    reason: str = ""
+    """The finish reason of Scrapy."""
+    fault: str = ""
+    """Why no host could be reached, in one line."""
+
+
+def note_run(notes: Notes, run: Run) -> None:
+    """Store the state of a crawl. Raises :class:`newsbot.errors.DataError`."""
+    notes.save(KIND, run.owner, asdict(run))
+
+
+def begin_run(notes: Notes, run: Run) -> None:
+    """Store the start of a crawl, and delete the notes of the oldest crawls that are not running.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
+    over = sorted((one for one in runs(notes) if one.until <= run.began), key=lambda one: -one.began)
+    for one in over[MAX_KEPT - 1 :]:
+        notes.forget(KIND, one.owner)
+    note_run(notes, run)
+
+
+def end_run(notes: Notes, run: Run, now: float, reason: str, fault: str) -> None:
+    """Store the end of a crawl at ``now``. Raises :class:`newsbot.errors.DataError`."""
+    note_run(notes, replace(run, ended=now, until=now, reason=reason, fault=fault))
+
+
+def runs(notes: Notes) -> list[Run]:
+    """Return the crawls that are known, the latest first. Raises :class:`newsbot.errors.DataError`."""
+    found = [run for note in notes.all(KIND).values() if (run := _run_from(note)) is not None]
+    return sorted(found, key=lambda one: (-one.began, one.owner))
+
+
+def _run_from(note: Mapping[str, Any]) -> Run | None:
+    try:
+        run = Run(**note)
+        return replace(run, began=float(run.began), until=float(run.until))
+    except (TypeError, ValueError):  # damaged, or of another version
+        return None

@@ -1,6 +1,7 @@
 """The spiders of newsbot.
 
-* ``news``: ``scrapy crawl news``, which also joins articles of several pages; ``reading`` reads one response,
-  ``sitemap_index`` chooses files of sitemap indexes, ``feed_content`` reads articles in feeds, ``one_page``
-  reads a page without a crawl
+* ``news``: ``scrapy crawl news``, which also joins articles of several pages, and reads a page without a
+  crawl
+* ``reading``: reads one response
+* ``sources``: chooses files of sitemap indexes, reads articles in feeds
 """

@@ -3,13 +3,15 @@
 Articles of several pages are joined (:class:`Paging`). The further pages are fetched within the visit of the
 first page. The result is one article, which is marked ``partial`` if one of the pages could not be read. The
 delay of the host, robots.txt and the address guard apply to each of these pages.
+
+``scrapy parse --spider news URL`` reads one page without a crawl. Nothing is stored.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -24,27 +26,28 @@ from twisted.python.failure import Failure
 from newsbot.backends import open_rules
 from newsbot.clock import system_clock, utc
 from newsbot.config.apps import open_documents
-from newsbot.crawl.archiving import keep_page
-from newsbot.crawl.arguments import Arguments, parse_arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.components import NewsbotSpider
 from newsbot.crawl.failures import cause_for, cause_of, text_of
 from newsbot.crawl.links.canonical import alias_of
-from newsbot.crawl.seeds import seeds
-from newsbot.crawl.source_state import make_due
-from newsbot.crawl.visit import META_KEY, RULE_KEY, Ending, Found, Visit
+from newsbot.crawl.scope import Arguments, parse_arguments
+from newsbot.crawl.sources import make_due, seeds
+from newsbot.crawl.visit import META_KEY, RULE_KEY, Ending, Found, Visit, keep_page
 from newsbot.errors import DataError, NotAnArticle
 from newsbot.items import Article, Details, EventKind, Reason
-from newsbot.middlewares import tree_of
+from newsbot.middlewares import content_type_of, tree_of
+from newsbot.pages.discovery.feeds import SourceError, parse_feed
+from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.discovery.sitemaps import parse_sitemap
 from newsbot.pages.extraction import SiteMemory, join_pages, next_page, read_page
+from newsbot.pages.extraction.documents import DocumentReader
 from newsbot.pages.extraction.fields.titles import same_title
 from newsbot.pages.extraction.pagination import MAX_PAGES
+from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.recrawl.planning import KNOWN_PAGE
-from newsbot.spiders.feed_content import REFUSALS, FeedContent
-from newsbot.spiders.one_page import read_one_page
-from newsbot.spiders.reading import Reader
-from newsbot.spiders.sitemap_index import PAUSE
+from newsbot.spiders.reading import Reader, looks_like_html, page_of
+from newsbot.spiders.sources import PAUSE, REFUSALS, FeedContent
 from newsbot.urls import canonicalize, fingerprint
 
 logger = logging.getLogger(__name__)
@@ -141,7 +144,7 @@ _NO_ERROR = (Reason.TOO_YOUNG, Reason.UNNAMED, Reason.LIMIT, Reason.REMOVED, *KN
 class NewsSpider(NewsbotSpider):
     """Crawls news.
 
-    Its arguments are in :mod:`newsbot.crawl.arguments`; wrong arguments raise ``ArgumentError``.
+    Its arguments are in :mod:`newsbot.crawl.scope`; wrong arguments raise ``ArgumentError``.
     """
 
     name = "news"
@@ -249,3 +252,43 @@ class NewsSpider(NewsbotSpider):
         visit.note(context.clock(), EventKind.NO_PAGE, cause=cause, text=text_of(failure.value))
         if cause not in _NO_ERROR and not visit.guessed:
             context.count_error(visit.rule.domain, cause)
+
+
+# --- one page
+def read_one_page(
+    response: Response, rules: RuleSet, documents: Sequence[DocumentReader] = ()
+) -> Iterator[Article | Request]:
+    """Yield the article of a page, and a request for each link of a page, feed or sitemap.
+
+    ``documents`` read files that are not HTML. The log says why a page is not an article.
+    """
+    try:
+        response = page_of(documents, response)
+    except NotAnArticle as error:
+        logger.warning("not an article url=%s reason=%s", response.url, error.reason)
+        return
+    if not looks_like_html(response.body, content_type_of(response)):
+        links = _listed(response)
+    else:
+        links, rule, now = [], rules.for_url(response.url), utc(system_clock())
+        try:
+            tree = tree_of(response)
+            links = [link.url for link in find_links(tree, response.url)]
+            yield read_page(response.body, response.url, rule=rule, tree=tree, now=now, vouched=True)
+        except NotAnArticle as error:
+            logger.warning("not an article url=%s reason=%s", response.url, error.reason)
+    yield from map(Request, links)
+
+
+def _listed(response: Response) -> list[str]:
+    """Return the addresses in a feed or sitemap."""
+    try:
+        feed = parse_feed(response.body, response.url, content_type_of(response))
+        return [link.url for link in feed.links]
+    except SourceError:
+        try:
+            sitemap = parse_sitemap(response.body, response.url)
+        except SourceError as error:
+            logger.warning("not a page, feed or sitemap url=%s fault=%s", response.url, error)
+            return []
+        return [*(link.url for link in sitemap.links), *(child.url for child in sitemap.children)]

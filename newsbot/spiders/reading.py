@@ -45,7 +45,7 @@ from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
 from newsbot.sites.rights import headers_of
-from newsbot.spiders.sitemap_index import SitemapIndexes
+from newsbot.spiders.sources import SitemapIndexes
 from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)
@@ -308,7 +308,7 @@ class Reader:
         yield self._links(page, response, visit)
         if page.following and page.rights.follow:
             # The link to the next page comes after the other links, because they show whether the next page
-            # is worth reading (newsbot.crawl.links.lists).
+            # is worth reading (newsbot.crawl.links.families).
             depth = visit.lease.entry.depth
             yield Found(links=page.following, referrer=visit.lease.entry.url, depth=depth, force=True)
         # The visit is changed after the links are queued, because the page may be a list that is tried.
@@ -498,7 +498,7 @@ class HtmlPage:
     named: Found | None = None
     """The feeds and sections that a home page, a section or a requested page names."""
     hubs: tuple[list[str], str | None] = field(default_factory=lambda: ([], None))
-    """The WebSub hubs and the topic that the page names (:mod:`newsbot.crawl.source_state`)."""
+    """The WebSub hubs and the topic that the page names (:mod:`newsbot.crawl.sources`)."""
     first: str | None = None
     """The URL of the article's first page, if this is a further page of an article."""
     article: Article | None = None

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.apps.redis.index import RedisIndex
-from newsbot.dedup.index import KEEP, NearIndex
-from newsbot.dedup.minhash import PASSAGES, Signature
+from newsbot.dedup.index import KEEP, PASSAGES, NearIndex, Signature
 from newsbot.dedup.sqlite import SqliteIndex
 from testbed import redisserver
 

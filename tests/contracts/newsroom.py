@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.items import Article
 
 ARTICLES = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from newsbot.dedup.minhash import text_key
+from newsbot.dedup.index import text_key
 from newsbot.items import Article, Kind, PageRecord
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint

@@ -1,4 +1,4 @@
-"""The contract of every storage: :mod:`newsbot.storage.sources`."""
+"""The contract of every storage: :mod:`newsbot.storage.base`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from newsbot.apps.transfer.copies import dump_of, load_of
 from newsbot.items import Article
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import ALL, HOUR, KEEP_HOURS, Activity, Arrival, Hour
+from newsbot.storage.base import ALL, HOUR, KEEP_HOURS, Activity, Arrival, Hour, Storage
 from newsbot.storage.sqlite import SqliteStorage
 
 MIDNIGHT = 498_000 * HOUR

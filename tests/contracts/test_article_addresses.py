@@ -6,9 +6,8 @@ import multiprocessing
 from multiprocessing.synchronize import Barrier
 
 from newsbot.items import ArticleFilter
-from newsbot.storage.articles import Stored, Verdict
+from newsbot.storage.articles import Stored, Verdict, story_id
 from newsbot.storage.base import Storage
-from newsbot.storage.stories import story_id
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place

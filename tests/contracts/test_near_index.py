@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.dedup.index import KEEP, MAX_CANDIDATES, Near, NearIndex
-from newsbot.dedup.minhash import PERMUTATIONS, Signature, signature
+from newsbot.dedup.index import KEEP, MAX_CANDIDATES, PERMUTATIONS, Near, NearIndex, Signature, signature
 from tests.contracts.index_backends import BACKENDS, IndexPlace, made_up
 from tests.test_dedup_minhash import edited, text_of
 

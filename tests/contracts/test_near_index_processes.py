@@ -7,7 +7,7 @@ from multiprocessing.synchronize import Barrier
 
 import numpy as np
 
-from newsbot.dedup.minhash import PERMUTATIONS, Signature
+from newsbot.dedup.index import PERMUTATIONS, Signature
 from tests import warm
 from tests.contracts.index_backends import IndexPlace, made_up
 

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from newsbot.items import Event, Kind, PageRecord
-from newsbot.storage.base import Storage
-from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS
+from newsbot.storage.base import MAX_HISTORY, MAX_REFERRERS, Storage
 from tests.contracts.storage_samples import make_page
 
 

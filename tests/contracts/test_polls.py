@@ -1,4 +1,4 @@
-"""The contract of every storage: :mod:`newsbot.storage.sources`, the log of polls."""
+"""The contract of every storage: :mod:`newsbot.storage.base`, the log of polls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from newsbot.storage.sources import DAY, KEEP_DAYS, Poll, Sources
+from newsbot.storage.base import DAY, KEEP_DAYS, Poll, Sources
 from tests.contracts.storage_backends import Place
 
 NOON = 20_000 * DAY + DAY // 2

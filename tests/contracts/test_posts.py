@@ -11,8 +11,7 @@ from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.labels import FormField, Labels
 from newsbot.frontier.base import Frontier
 from newsbot.items import ArticleFilter, Kind, Medium
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord, Storage
 from tests.contracts.frontier_backends import FakeClock, make_entry
 from tests.contracts.storage_samples import make_article, make_page
 

@@ -10,8 +10,7 @@ import pytest
 from newsbot.apps.transfer.copies import dump_of
 from newsbot.items import ArticleFilter, Kind
 from newsbot.storage.articles import Verdict
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import Poll, SiteRecord, SourceRecord
+from newsbot.storage.base import Poll, SiteRecord, SourceRecord, Storage
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place

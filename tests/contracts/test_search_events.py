@@ -15,8 +15,8 @@ from newsbot.apps.search import following
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.events import days_in
 from newsbot.items import Article
+from newsbot.storage.articles import story_id
 from newsbot.storage.base import Storage
-from newsbot.storage.stories import story_id
 from tests.contracts.storage_samples import NOON, make_article
 
 Open = Callable[[], ArticleSearch]

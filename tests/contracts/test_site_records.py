@@ -13,14 +13,13 @@ import pytest
 
 from newsbot.apps.operations.sources import is_stored, known_sites, sites_of
 from newsbot.apps.operations.verdict import Verdict, verdict
-from newsbot.crawl.recrawl_policy import NOTE, PollBudget
+from newsbot.crawl.sources import NOTE, PollBudget
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule
 from newsbot.sites.health import next_due
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import DAY, SiteRecord, SourceRecord
+from newsbot.storage.base import DAY, SiteRecord, SourceRecord, Storage
 
 
 def test_source_records_are_replaced_as_a_whole(storage: Storage) -> None:
@@ -154,7 +153,7 @@ def test_the_work_of_a_crawl_does_not_grow_with_the_number_of_sources(
     read: Read,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("newsbot.crawl.recrawl_policy.SAMPLED", 5)
+    monkeypatch.setattr("newsbot.crawl.sources.SAMPLED", 5)
 
     def work() -> None:
         storage.notes.forget(*NOTE)
@@ -209,7 +208,7 @@ def test_the_verdict_and_a_page_of_sites_do_not_read_all_sources(
     write(range(30))
     few = read(work)
     write(range(30, 200))
-    monkeypatch.setattr("newsbot.storage.sources.PAGE", 31)
+    monkeypatch.setattr("newsbot.storage.base.PAGE", 31)
     assert read(work) == few <= (30, 40)
     assert [one.text for one in seen[-1].signs] == ["feeds or sitemaps of 8 sites or more fail"]
     assert storage.sites.count({"rule.org", "s1.org"}) == 201

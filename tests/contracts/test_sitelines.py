@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from newsbot.errors import DataError
 from newsbot.pages.extraction.site_boilerplate import LEAST, RECENT
-from newsbot.sites.shared_lines import KEY, NOTE_KIND, SharedLines
+from newsbot.sites.texts import KEY, NOTE_KIND, SharedLines
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from tests.contracts.storage_backends import Place

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.apps.transfer.copies import AliasCopy, ArticleCopy, PageCopy, TextCopy, dump_of, load_of
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import DAY, Poll, SiteRecord
+from newsbot.storage.base import DAY, Poll, SiteRecord, Storage
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newsbot.items import Article
-from newsbot.storage.articles import Stored, Verdict
+from newsbot.storage.articles import Joined, Stored, Verdict, overlapping, story_id
 from newsbot.storage.base import Storage
-from newsbot.storage.stories import Joined, overlapping, story_id
 from tests.contracts.storage_backends import Place
 from tests.contracts.storage_samples import make_article
 

@@ -1,4 +1,4 @@
-"""The contract of every storage: :mod:`newsbot.storage.waiting`."""
+"""The contract of every storage: :mod:`newsbot.storage.base`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from newsbot.storage.base import Storage
-from newsbot.storage.waiting import WaitingLink
+from newsbot.storage.base import Storage, WaitingLink
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
 

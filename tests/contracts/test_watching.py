@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from newsbot.frontier.base import Frontier, Watch, Watched, Worker
+from newsbot.frontier.base import Frontier, Watch, Worker
 from tests.contracts.frontier_backends import FakeClock, make_entry
 
 
 def figures(frontier: Frontier) -> Watch:
-    assert isinstance(frontier, Watched)
     return frontier.watch()
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from newsbot.crawl.slots import BUSY, SLOW, SMALLEST, Slots
+from newsbot.crawl.politeness import BUSY, SLOW, SMALLEST, Slots
 from newsbot.frontier.base import Entry, Lease
 from newsbot.items import Kind
 from newsbot.urls import fingerprint

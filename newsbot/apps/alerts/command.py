@@ -22,7 +22,7 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, when
 from newsbot.clock import iso_of, system_clock
 from newsbot.errors import UserError
-from newsbot.frontier.owners import owner_name
+from newsbot.frontier.base import owner_name
 
 TEST = Alert(
     rule="test",

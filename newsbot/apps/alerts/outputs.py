@@ -26,7 +26,7 @@ from newsbot.apps.alerts.saved import Found
 from newsbot.apps.outgoing import HttpClient, HttpFault, signing_key, webhook_headers
 from newsbot.cli.terminal import clean, one_line
 from newsbot.config.apps import load_optional
-from newsbot.config.check import SettingsLike, value_of
+from newsbot.config.settings import SettingsLike, value_of
 from newsbot.errors import ArgumentError
 
 logger = logging.getLogger(__name__)

@@ -20,13 +20,10 @@ from newsbot.cli.terminal import counted, one_line
 from newsbot.clock import DAY, iso_of
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
-from newsbot.recrawl.planning import DEAD_AFTER
-from newsbot.recrawl.policy import HOUR
-from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, pages_from
-from newsbot.sites.silence import hourly
-from newsbot.storage.base import Storage
+from newsbot.recrawl.planning import DEAD_AFTER, HOUR
+from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, hourly, pages_from
+from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.storage.notes import Notes
-from newsbot.storage.sources import SiteRecord, SourceRecord
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +52,7 @@ class Measured:
 
     now: float
     sources: Mapping[str, list[SourceRecord]] = field(default_factory=dict)
-    """All sources of each site that may be in trouble (:meth:`newsbot.storage.sources.Sources.troubled`), by
+    """All sources of each site that may be in trouble (:meth:`newsbot.storage.base.Sources.troubled`), by
     domain."""
     active: int = 0
     """Number of sites in the data."""

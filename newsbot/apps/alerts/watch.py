@@ -23,10 +23,9 @@ from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.query import Tagged
 from newsbot.clock import Clock, system_clock
 from newsbot.config.apps import active_apps, load
-from newsbot.config.check import SettingsLike, number_of
+from newsbot.config.settings import SettingsLike, number_of
 from newsbot.errors import ArgumentError
-from newsbot.frontier.base import Frontier
-from newsbot.frontier.owners import owner_name
+from newsbot.frontier.base import Frontier, owner_name
 from newsbot.pages.rules.rule import Rule
 from newsbot.storage.articles import Changes
 from newsbot.storage.base import Storage

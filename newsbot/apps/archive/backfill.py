@@ -32,8 +32,8 @@ from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
 from newsbot.clock import iso
-from newsbot.config.check import number_of
-from newsbot.crawl.arguments import arguments_for
+from newsbot.config.settings import number_of
+from newsbot.crawl.scope import arguments_for
 from newsbot.errors import ArgumentError, NotAnArticle
 from newsbot.items import ARCHIVE, Bounded, Kind, Link, Reason, Where
 from newsbot.pages.extraction.fields.dates.candidates import from_url

@@ -11,7 +11,7 @@ from newsbot.apps.operations.articles import show as show_stored
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import ArgumentError, UserError
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint

@@ -14,11 +14,10 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from newsbot.config.check import value_of
-from newsbot.crawl.archiving import keep_page
+from newsbot.config.settings import value_of
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import cause_for
-from newsbot.crawl.visit import META_KEY, PART_KEY, RULE_KEY, Visit
+from newsbot.crawl.visit import META_KEY, PART_KEY, RULE_KEY, Visit, keep_page
 from newsbot.errors import DataError
 from newsbot.items import Article, Bounded
 from newsbot.middlewares import Middleware, content_type_of

@@ -1,6 +1,6 @@
 """Opens the WARC archive of a crawl, and passes requests and responses to it.
 
-:mod:`newsbot.crawl.archiving` decides which pages are archived.
+:mod:`newsbot.crawl.visit` decides which pages are archived.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from scrapy.http import Request, Response
 
 from newsbot.apps.archive.recording import open_archive
 from newsbot.apps.archive.writer import Exchange
-from newsbot.crawl.archiving import keep_page
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.visit import EXCHANGE_KEY, GIVEN_KEY, META_KEY, Visit
+from newsbot.crawl.visit import EXCHANGE_KEY, GIVEN_KEY, META_KEY, Visit, keep_page
 from newsbot.middlewares import Middleware
 
 _PUBLIC = ("User-Agent", "Accept-Language", "Proxy-Authorization")

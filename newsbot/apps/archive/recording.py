@@ -23,7 +23,7 @@ from newsbot.apps.archive.cdxj import INDEX, line_of, lines_in, write_index
 from newsbot.apps.archive.uploads import COPIED, Uploads
 from newsbot.apps.archive.writer import SUFFIX, Exchange, WarcFolder, packed_records
 from newsbot.clock import Clock
-from newsbot.config.check import SettingsLike, number_of, value_of
+from newsbot.config.settings import SettingsLike, number_of, value_of
 from newsbot.errors import ArgumentError, DataUnavailable, UserError
 from newsbot.pages.rules.rule import Rule
 

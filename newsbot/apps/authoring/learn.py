@@ -23,9 +23,8 @@ from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
 from newsbot.pages.rules.induce import path_of
 from newsbot.pages.rules.learn import MIN_EXAMPLES, LearnedRule, learn
-from newsbot.ranking.families import SiteFamilies, State
+from newsbot.ranking.families import LISTS, MAX_NAME, SiteFamilies, State, read_site, rows_of
 from newsbot.ranking.url_learning import kept
-from newsbot.sites.families import pattern_of, read_site, rows_of
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize
 
@@ -153,6 +152,18 @@ def patterns_of_families(site: SiteFamilies) -> list[tuple[str, int]]:
     rows = rows_of("", site)
     found = [(pattern_of(row.family), row) for row in rows if row.state == State.OPEN and row.articles]
     return [(text, row.articles) for text, row in found if text is not None]
+
+
+def pattern_of(name: str) -> str | None:
+    """Return a pattern for ``article:`` of a rule that matches the members of a family.
+
+    Returns None for lists and for families whose shape is in the query.
+    """
+    if name.startswith(LISTS) or "?" in name or len(name) >= MAX_NAME:
+        return None
+    # What has a meaning in a regular expression is escaped, except the signs of families.
+    escaped = re.sub(r"[.+()\[\]{}|^$\\]", r"\\\g<0>", name)
+    return "^" + re.sub(r"[*#@]+", lambda signs: r"\d+" if set(signs[0]) == {"#"} else "[^/]+", escaped) + "$"
 
 
 def _propose(call: Call, path: Path, domain: str, proposed: list[tuple[str, int]]) -> None:

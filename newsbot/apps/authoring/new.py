@@ -38,8 +38,7 @@ from newsbot.items import Article, ArticleFilter, Kind
 from newsbot.pages.extraction.page.page import parse_html
 from newsbot.pages.rules.learn import MIN_EXAMPLES
 from newsbot.pages.rules.load import DEFAULTS, read_files
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint
 
 Sample = tuple[bytes, dict[str, Any]]

@@ -25,7 +25,7 @@ from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.rule import RuleSet
 from newsbot.pages.text.words import clean
-from newsbot.storage.sources import SourceRecord, Sources
+from newsbot.storage.base import SourceRecord, Sources
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -12,9 +12,9 @@ from newsbot.apps.followers.following import LEASE, Follower, FollowerRun, Step
 from newsbot.backends import open_storage
 from newsbot.clock import system_clock
 from newsbot.config.apps import active_apps, load
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import DataError, UserError
-from newsbot.frontier.owners import owner_name
+from newsbot.frontier.base import owner_name
 
 logger = logging.getLogger(__name__)
 

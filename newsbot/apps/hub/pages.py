@@ -18,7 +18,7 @@ from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.apps.web.incoming import read_form
 from newsbot.apps.web.outgoing import Outgoing, OutgoingError
 from newsbot.clock import system_clock
-from newsbot.config.check import value_of
+from newsbot.config.settings import value_of
 from newsbot.errors import ArgumentError, DataError
 
 logger = logging.getLogger(__name__)

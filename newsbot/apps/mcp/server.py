@@ -18,7 +18,7 @@ from newsbot.apps.web.readers import Data, Readers
 from newsbot.cli.command import Call
 from newsbot.clock import system_clock
 from newsbot.config.apps import load_optional
-from newsbot.config.check import SettingsLike, value_of
+from newsbot.config.settings import SettingsLike, value_of
 from newsbot.errors import ArgumentError, UserError
 
 THREADS = 2

@@ -42,6 +42,7 @@ from newsbot.storage.articles import (
     MAX_VERSIONS,
     Articles,
     Changes,
+    Joined,
     RepeatedText,
     SiteText,
     Stored,
@@ -51,8 +52,9 @@ from newsbot.storage.articles import (
     fetched_address,
     may_be_plain,
     names_another_page,
+    readdressed_story,
+    story_id,
 )
-from newsbot.storage.stories import Joined, readdressed_story, story_id
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 100

@@ -5,7 +5,7 @@ before a write only to avoid operations that would change nothing. Times are POS
 :class:`newsbot.items.PageRecord`. The field ``added`` is the server's time of the first write.
 
 The first referrers are in a list. All other referrers are bits of a bitmap
-(:class:`newsbot.storage.pages.Referrers`), stored as 32 numbers of 32 bits, because MongoDB can set a bit of
+(:class:`newsbot.storage.base.Referrers`), stored as 32 numbers of 32 bits, because MongoDB can set a bit of
 a number in one operation.
 """
 
@@ -27,7 +27,7 @@ from newsbot.apps.mongodb.documents import harmless
 from newsbot.clock import utc
 from newsbot.items import Event, Kind, PageRecord, batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.pages import (
+from newsbot.storage.base import (
     BEGINNING,
     MAX_HISTORY,
     MAX_REFERRERS,
@@ -58,7 +58,7 @@ class _Met:
 
 
 class MongoPages(Repository, Pages):
-    """:class:`newsbot.storage.pages.Pages` in MongoDB."""
+    """:class:`newsbot.storage.base.Pages` in MongoDB."""
 
     def discover(self, pages: Sequence[PageRecord]) -> None:
         met: dict[bytes, _Met] = {}
@@ -146,7 +146,7 @@ def upsert(key: bytes, once: Document, always: Document, events: Sequence[Event]
 
 
 def with_events(events: Sequence[Event], kept: str, most: int) -> Document:
-    """Return a MongoDB expression with the same result as :func:`newsbot.storage.pages.merged`.
+    """Return a MongoDB expression with the same result as :func:`newsbot.storage.base.merged`.
 
     ``kept`` is the MongoDB expression for the list of stored events. ``most`` is the maximum number of
     events. In an update, MongoDB 5.0 cannot sort an array. Each event is therefore inserted at its place in

@@ -20,11 +20,11 @@ versions of an article are stored together. docs/operations.md has the commands.
 | notes | kind and key | a note of a part of newsbot (see newsbot/storage/notes.py) |
 | joined | story | the story into which a former story was joined (see stories.py) |
 | page_checks | fingerprint | the last checks of a page (see the app monitor) |
-| site_hours | site and hour | the counters of a site in one hour (see newsbot/storage/sources.py) |
-| waiting_links | fingerprint | a link that waits until its family is open (see newsbot/storage/waiting.py) |
+| site_hours | site and hour | the counters of a site in one hour (see newsbot/storage/base.py) |
+| waiting_links | fingerprint | a link that waits until its family is open (see newsbot/storage/base.py) |
 | removals | fingerprint | the removal of an article, and the number of that change (see changes.py) |
 | counters | name | the last number of a sequence |
-| polls | URL and day | the polls of a source on one day (see newsbot/storage/sources.py) |
+| polls | URL and day | the polls of a source on one day (see newsbot/storage/base.py) |
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from newsbot.apps.mongodb.connection import Repository, write_in_turns
 from newsbot.apps.mongodb.documents import harmless
 from newsbot.items import Kind, batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.sources import (
+from newsbot.storage.base import (
     ALL,
     COUNTED,
     HOUR,
@@ -44,7 +44,7 @@ _DAY: Document = {"$floor": {"$divide": ["$hour", 24]}}
 
 
 class MongoSources(Repository, Sources):
-    """:class:`newsbot.storage.sources.Sources` in MongoDB."""
+    """:class:`newsbot.storage.base.Sources` in MongoDB."""
 
     def save(self, records: Iterable[SourceRecord]) -> None:
         operations = []
@@ -166,7 +166,7 @@ def _sites(database: Collections, query: Document) -> set[str]:
 
 
 class MongoSites(Repository, Sites):
-    """:class:`newsbot.storage.sources.Sites` in MongoDB."""
+    """:class:`newsbot.storage.base.Sites` in MongoDB."""
 
     def add(self, records: Sequence[SiteRecord]) -> None:
         operations = [operation for record in records for operation in _adding(record)]
@@ -213,7 +213,7 @@ class MongoSites(Repository, Sites):
 
 
 class MongoActivity(Repository, Activity):
-    """:class:`newsbot.storage.sources.Activity` in MongoDB."""
+    """:class:`newsbot.storage.base.Activity` in MongoDB."""
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         """Add counters of sites. If the server fails, it may have added the counters of only some sites."""

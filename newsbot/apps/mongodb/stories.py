@@ -19,7 +19,7 @@ from newsbot.apps.mongodb.client import Collections, Document, Session
 from newsbot.apps.mongodb.connection import Repository
 from newsbot.apps.mongodb.documents import from_document, micros, strings
 from newsbot.pages.text.words import clean
-from newsbot.storage.stories import Joined, Stories, Story, overlapping, roots_of, split_ids, story_id
+from newsbot.storage.articles import Joined, Stories, Story, overlapping, roots_of, split_ids, story_id
 from newsbot.urls import fingerprint
 
 _AT_ONCE = 200
@@ -29,7 +29,7 @@ _LATE = (1 << 63) - 1
 
 
 class MongoStories(Repository, Stories):
-    """:class:`newsbot.storage.stories.Stories` in MongoDB."""
+    """:class:`newsbot.storage.articles.Stories` in MongoDB."""
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
         with self.server.readable() as database:
@@ -171,7 +171,7 @@ def _kept(database: Collections, session: Session | None, urls: Sequence[str]) -
 
 
 def _current(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
-    """Do the same as :meth:`newsbot.storage.stories.Stories.current`, in the transaction of ``session``."""
+    """Do the same as :meth:`newsbot.storage.articles.Stories.current`, in the transaction of ``session``."""
     found = database["joined"].find({"_id": {"$in": list(stories)}}, session=session)
     return {one["_id"]: one["into"] for one in found}
 

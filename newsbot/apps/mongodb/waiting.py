@@ -9,11 +9,11 @@ from pymongo import UpdateOne
 from newsbot.apps.mongodb.client import Document
 from newsbot.apps.mongodb.connection import Repository
 from newsbot.pages.text.words import clean
-from newsbot.storage.waiting import WaitingLink, WaitingLinks
+from newsbot.storage.base import WaitingLink, WaitingLinks
 
 
 class MongoWaitingLinks(Repository, WaitingLinks):
-    """:class:`newsbot.storage.waiting.WaitingLinks` in MongoDB."""
+    """:class:`newsbot.storage.base.WaitingLinks` in MongoDB."""
 
     def save(self, links: Sequence[WaitingLink], most: int) -> None:
         if not links:

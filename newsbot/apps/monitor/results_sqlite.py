@@ -26,8 +26,8 @@ from newsbot.apps.monitor.results import (
 from newsbot.connections.sqlite import select_in
 from newsbot.items import Position
 from newsbot.pages.text.words import clean
+from newsbot.storage.base import merged
 from newsbot.storage.notes import to_json
-from newsbot.storage.pages import merged
 from newsbot.storage.sqlite.connection import Repository
 from newsbot.urls import fingerprint
 

@@ -19,7 +19,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.crawl.entries import entry_for, page_for
-from newsbot.crawl.source_state import make_due
+from newsbot.crawl.sources import make_due
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Added, Entry, Frontier
 from newsbot.items import Kind, Link, Where, batched

@@ -36,14 +36,11 @@ from newsbot.items import (
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.learn import LearnedRule
 from newsbot.pages.rules.rule import Match, Rule, classify
-from newsbot.ranking.families import SiteFamilies, family_of
+from newsbot.ranking.families import SiteFamilies, family_of, lacking, read_site, reason_for
 from newsbot.ranking.judging import Judgement, judge
-from newsbot.ranking.session_keys import session_keys
-from newsbot.ranking.url_learning import kept, learns
-from newsbot.sites.families import lacking, read_site, reason_for
+from newsbot.ranking.url_learning import kept, learns, session_keys
 from newsbot.sites.pauses_and_removals import removal_of
-from newsbot.storage.base import Storage
-from newsbot.storage.waiting import WaitingLink
+from newsbot.storage.base import Storage, WaitingLink
 from newsbot.urls import canonicalize, fingerprint, host_key, meant
 
 MAX_MEMBERS = 20

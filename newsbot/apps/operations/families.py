@@ -16,10 +16,8 @@ from newsbot.crawl.links.families import MAX_WAITING, unpacked
 from newsbot.errors import ArgumentError
 from newsbot.frontier.base import Entry
 from newsbot.items import Reason
-from newsbot.ranking.families import LISTS, Result
-from newsbot.ranking.session_keys import SESSION_NOTE, session_keys
-from newsbot.ranking.url_learning import note_names
-from newsbot.sites.families import FamilyNotes, read_site, rows_of
+from newsbot.ranking.families import LISTS, FamilyNotes, Result, read_site, rows_of
+from newsbot.ranking.url_learning import SESSION_NOTE, note_names, session_keys
 from newsbot.storage.base import Storage
 from newsbot.urls import ascii_host
 

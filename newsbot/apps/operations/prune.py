@@ -12,7 +12,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.terminal import columns
 from newsbot.clock import utc
 from newsbot.config.apps import active_apps, load
-from newsbot.config.check import value_of
+from newsbot.config.settings import value_of
 
 BATCH = 1000
 WHAT = {

@@ -15,23 +15,21 @@ from newsbot.cli.terminal import columns
 from newsbot.clock import iso, system_clock, utc
 from newsbot.config.apps import Owner, known_apps, load
 from newsbot.crawl.links.usual_places import NOTE_KIND as GUESSES
-from newsbot.crawl.source_state import HUB
+from newsbot.crawl.sources import HUB
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import ArticleFilter, batched
 from newsbot.pages.rules import RuleSet
-from newsbot.ranking.session_keys import SESSION_NOTE
+from newsbot.ranking.families import NOTE_KIND as FAMILIES
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
-from newsbot.sites.families import NOTE_KIND as FAMILIES
+from newsbot.ranking.url_learning import SESSION_NOTE
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.sites.health import NOTE_KIND as HEALTH
 from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
-from newsbot.sites.pushed_texts import NOTE_KIND as PUSHED
-from newsbot.sites.rendering import NOTE_KIND as RENDERING
 from newsbot.sites.rights import NOTE_KIND as FILES
-from newsbot.sites.shared_lines import NOTE_KIND as LINES
-from newsbot.storage.base import REMOVED_AT_ONCE, Storage
-from newsbot.storage.sources import site_names
+from newsbot.sites.texts import NOTE_KIND as LINES
+from newsbot.sites.texts import PUSHED
+from newsbot.storage.base import REMOVED_AT_ONCE, Storage, site_names
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 
@@ -147,7 +145,6 @@ OWNERS: Mapping[str, Owner] = {
     GUESSES: Owner.SITE_IN_KIND,
     HEALTH: Owner.SITE,
     FAMILIES: Owner.SITE,
-    RENDERING: Owner.SITE,
     FULL_QUEUE: Owner.SITE,
     SESSION_NOTE: Owner.SITE,
     FILES: Owner.HOST_IN_KIND,

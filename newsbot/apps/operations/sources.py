@@ -27,11 +27,10 @@ from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind, batched
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
-from newsbot.sites.families import sentences, waiting_rows
+from newsbot.ranking.families import sentences, waiting_rows
 from newsbot.sites.health import Health, alarms, health, next_due
 from newsbot.storage.articles import RepeatedText
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import PAGE, SiteRecord, SourceRecord, site_names
+from newsbot.storage.base import PAGE, SiteRecord, SourceRecord, Storage, site_names
 from newsbot.urls import ascii_host, canonicalize
 
 

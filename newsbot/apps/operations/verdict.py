@@ -10,18 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import cast
 
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, counted, when
 from newsbot.clock import DAY, utc_of
 from newsbot.config.apps import active_apps, load
-from newsbot.config.check import SettingsLike
-from newsbot.frontier.base import Frontier, Watch, Watched
+from newsbot.config.settings import SettingsLike
+from newsbot.frontier.base import Frontier, Watch
 from newsbot.pages.rules import RuleSet
-from newsbot.sites.runs import Run, runs
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import HOUR, SiteRecord, SourceRecord
+from newsbot.sites.statistics import Run, runs
+from newsbot.storage.base import HOUR, SiteRecord, SourceRecord, Storage
 
 
 class State(StrEnum):
@@ -128,7 +126,7 @@ def read_facts(
         sources[one.source].append(one)
     hours = storage.activity.hours(now - 30 * DAY)
     worked = max((one.hour for one in hours if one.counts.get("fetched")), default=None)
-    watch = cast("Watched", frontier).watch()
+    watch = frontier.watch()
     return Facts(
         now=now,
         watch=watch,

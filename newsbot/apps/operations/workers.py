@@ -29,7 +29,7 @@ from newsbot.backends import place_of_data
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, make_console, print_table
-from newsbot.crawl.start_check import check
+from newsbot.crawl.components import check
 
 USAGE = 2
 """Exit code for wrong arguments."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from newsbot.backends import data_folder
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 
 FOLDER = "pictures"
 """Name of the folder in the data folder."""

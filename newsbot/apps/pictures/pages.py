@@ -17,7 +17,7 @@ from newsbot.apps.web.dashboard.rendering import HEADERS
 from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.apps.web.outgoing import Outgoing
 from newsbot.apps.web.readers import Data
-from newsbot.config.check import value_of
+from newsbot.config.settings import value_of
 
 PICTURES = web.AppKey("pictures", Pictures)
 _HEADERS = HEADERS | {

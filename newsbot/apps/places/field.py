@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from newsbot.apps.places.gazetteer import gazetteer
 from newsbot.apps.places.mentions import places_in
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.items import Article
 
 RULES = 1

@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from newsbot.apps.posts.post import SENSITIVE, Post, PostFeed, title_of
-from newsbot.config.check import value_of
+from newsbot.config.settings import value_of
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.failures import cause_for, cause_of_status, text_of

@@ -25,11 +25,11 @@ from newsbot.apps.progress.figures import (
 from newsbot.backends import place_of_data
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, make_console, print_table
-from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
+from newsbot.crawl.scope import Arguments
 from newsbot.extensions import Extension
 from newsbot.items import Reason
-from newsbot.sites.families import rows_of, sentences
+from newsbot.ranking.families import rows_of, sentences
 from newsbot.sites.health import next_due
 
 SHOWN_SITES = 50

@@ -30,7 +30,7 @@ from redis.retry import Retry
 from redis.sentinel import Sentinel
 from scrapy_redis.connection import get_redis_from_settings
 
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
 
 FEW = 20

@@ -52,7 +52,7 @@ from newsbot.apps.redis.layout import (
 )
 from newsbot.apps.redis.scripts import QueuesChanged, Scripts
 from newsbot.clock import Clock
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 from newsbot.frontier.base import (
     Added,

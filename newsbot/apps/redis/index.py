@@ -38,14 +38,16 @@ from newsbot.apps.redis.connection import (
     thrown_away,
 )
 from newsbot.cli.program import PROGRAM
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.dedup.index import (
     BUCKETS,
     KEEP,
     MAX_CANDIDATES,
+    PASSAGES,
     PIECES_ID,
     SHARED,
     Near,
+    Signature,
     near_of,
     pack,
     posting_hashes,
@@ -53,7 +55,6 @@ from newsbot.dedup.index import (
     shorten,
     unpack,
 )
-from newsbot.dedup.minhash import PASSAGES, Signature
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 
 LOAD = 50.0

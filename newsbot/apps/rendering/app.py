@@ -1,6 +1,6 @@
 """Runs the scripts of pages in a browser."""
 
-from newsbot.config.apps import App
+from newsbot.config.apps import App, Owner
 
 APP = App(
     name="rendering",
@@ -11,5 +11,6 @@ APP = App(
             "newsbot.apps.rendering.middleware.RenderingMiddleware": 540,
         },
     },
+    notes={"rendering": Owner.SITE},
     checks=("newsbot.apps.rendering.browser:check",),
 )

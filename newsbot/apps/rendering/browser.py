@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from newsbot.config.check import SettingsLike, value_of
+from newsbot.config.settings import SettingsLike, value_of
 from newsbot.errors import ArgumentError
 from newsbot.pages.rules.rule import Rule
 

@@ -4,6 +4,9 @@ The page is downloaded like every other page, including redirects. Then it is pa
 (:mod:`newsbot.apps.rendering.browser`). Each request of its scripts passes through all middlewares. So
 robots.txt, the address guard, the delays, the checks of certificates, the proxy and the size limits apply to
 it. Scripts are cached, because other pages of the site need the same scripts.
+
+With NEWSBOT_RENDER=auto, the results of all workers decide whether the pages of a site are rendered. If a
+page has more text after its scripts have run, rendering *helped*, or had a *gain*.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
 
 from lxml.html import HtmlElement
 from scrapy import signals
@@ -18,7 +23,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Request, Response
 
 from newsbot.apps.rendering.browser import Answer, BrowserError, NoBrowserError, Part, Renderer
-from newsbot.clock import Clock
+from newsbot.clock import DAY, Clock
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.failures import Ignored, cause_of
 from newsbot.crawl.visit import META_KEY, PART_KEY, RENDERED, RULE_KEY, Visit
@@ -29,6 +34,7 @@ from newsbot.pages.extraction import made_by_scripts
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import parse_max_age
 from newsbot.sites.rights import headers_of
+from newsbot.storage.notes import Notes, SharedSites
 from newsbot.urls import host_key, site_of
 
 logger = logging.getLogger(__name__)
@@ -56,7 +62,7 @@ class RenderingMiddleware(Middleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         crawl = Crawl.of(crawler)
-        self._context, self._trials = crawl.context, crawl.sites.rendering
+        self._context, self._removals, self._trials = crawl.context, crawl.removals, RenderTrials()
         settings = crawler.settings
         self._mode = settings.get("NEWSBOT_RENDER")
         self._renderer = Renderer(
@@ -108,13 +114,19 @@ class RenderingMiddleware(Middleware):
         except Ignored as error:
             if error.cause == Reason.OURS or await run(self._trials.helped, notes, domain):
                 raise  # rendering has added text on this site, so the page is not complete without it
-            await run(self._trials.saw, notes, domain, now, helped=False)
+            await run(self._saw, domain, now, helped=False)
             return response
         after = _tree(rendered)
         helped = after is not None and not made_by_scripts(after, of_list=of_list)
-        await run(self._trials.saw, notes, domain, now, helped=helped)
+        await run(self._saw, domain, now, helped=helped)
         self._context.count("render/helped" if helped else "render/vain")
         return rendered if helped else response
+
+    def _saw(self, domain: str, now: float, *, helped: bool) -> None:
+        """Record a result, and share it with other workers at once: a page takes seconds to render."""
+        notes = self._context.notes
+        self._trials.saw(notes, domain, now, helped=helped)
+        self._trials.write(notes, self._removals.covers_site)
 
     async def _rendered(self, request: Request, response: Response, of_list: bool) -> Response:
         content_type = (response.headers.get("Content-Type") or b"text/html").decode("latin-1")
@@ -235,3 +247,70 @@ def _tree(response: Response) -> HtmlElement | None:
         return tree_of(response)
     except NotAnArticle:
         return None
+
+
+# --- results of rendering
+KIND = "rendering"
+TRIES = 3
+"""Number of consecutive pages without a gain after which a site's pages are no longer rendered."""
+REST = 30 * DAY
+"""Seconds after which another page of such a site is rendered as a test."""
+MAX_SITES = 20_000
+"""Maximum number of sites that are kept in memory."""
+
+
+@dataclass(slots=True)
+class _Tries:
+    helped: int = 0
+    """Number of rendered pages with a gain."""
+    vain: int = 0
+    """Number of rendered pages without a gain since the last page with a gain."""
+    at: float = 0.0
+    """Time of the last result, POSIX seconds."""
+
+    def saw(self, result: tuple[bool, float]) -> None:
+        """Add a result: a pair of True if rendering helped, and the time in POSIX seconds."""
+        helped, at = result
+        self.helped += helped
+        self.vain = 0 if helped else self.vain + 1
+        self.at = max(self.at, at)
+
+    def plain(self) -> dict[str, Any]:
+        return {"helped": self.helped, "vain": self.vain, "at": round(self.at)}
+
+
+def _tries(note: dict[str, Any]) -> _Tries:
+    """Return the results in a note. The result is empty if the note is invalid."""
+    try:
+        return _Tries(int(note["helped"]), int(note["vain"]), float(note["at"]))
+    except (KeyError, TypeError, ValueError):
+        return _Tries()
+
+
+class RenderTrials(SharedSites[_Tries, tuple[bool, float]]):
+    """The results of rendering for all sites of one crawl."""
+
+    def __init__(self) -> None:
+        super().__init__(KIND, _tries, _Tries.saw, _Tries.plain, most=MAX_SITES)
+
+    def helped(self, storage: Notes, domain: str) -> bool:
+        """Return True if rendering has helped on a site, and at least one of its last pages had a gain.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        known = self.of(storage, domain)
+        return known.helped > 0 and known.vain < TRIES
+
+    def may_try(self, storage: Notes, domain: str, now: float) -> bool:
+        """Return True if another page of a site may be rendered.
+
+        The result is False for :data:`REST` seconds after :data:`TRIES` consecutive pages without a gain.
+
+        Raises :class:`newsbot.errors.DataError`.
+        """
+        known = self.of(storage, domain)
+        return known.vain < TRIES or now - known.at > REST
+
+    def saw(self, storage: Notes, domain: str, now: float, *, helped: bool) -> None:
+        """Add the result of a rendered page. Raises :class:`newsbot.errors.DataError`."""
+        self.add(storage, domain, (helped, now))

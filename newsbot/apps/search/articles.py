@@ -55,7 +55,7 @@ from newsbot.apps.search.query import (
 )
 from newsbot.backends import data_folder, present_rules, stored
 from newsbot.cli.terminal import counted
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import RecordBusy
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.load import PresentRules

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from newsbot.apps.search.query import Named
 from newsbot.config.apps import active_apps, known_apps, load
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.items import Article
 
 MAX_LABELS = 200

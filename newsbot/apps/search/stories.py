@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any, cast
+from typing import Any
 
 from newsbot.apps.operations.articles import time_of
 from newsbot.backends import empty_index, open_index, queued, stored
@@ -14,10 +14,9 @@ from newsbot.clock import DAY, system_clock
 from newsbot.dedup.index import Near
 from newsbot.dedup.story_merge import rebuild, regroup, reunite
 from newsbot.errors import ArgumentError
-from newsbot.frontier.base import FrontierTransfer
-from newsbot.frontier.owners import check_idle
+from newsbot.frontier.base import check_idle
 from newsbot.items import Article, ArticleFilter
-from newsbot.storage.stories import Story
+from newsbot.storage.articles import Story
 
 
 def stories(call: Call) -> None:
@@ -76,7 +75,7 @@ def reindex(call: Call) -> None:
     with stored(call.settings) as storage:
         if call.options.anew:
             with queued(call.settings) as frontier:  # a running crawl would lose its index
-                check_idle(cast("FrontierTransfer", frontier))
+                check_idle(frontier)
             empty_index(call.settings)
         tell = lines(call.note, {})
         with closing(open_index(call.settings)) as index:

@@ -3,7 +3,7 @@
 Only a number for each site is stored: no query, no article and no person. The number loses half of its value
 in :data:`HALF_LIFE`. From these numbers and the number of articles of each site, :func:`weights` computes how
 useful an article of a site is. The crawl multiplies the rate of new articles of a source by this weight
-(:class:`newsbot.crawl.recrawl_policy.PollBudget`). All of this is off unless NEWSBOT_POLL_USEFUL is set.
+(:class:`newsbot.crawl.sources.PollBudget`). All of this is off unless NEWSBOT_POLL_USEFUL is set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any, Final
 
 from newsbot.clock import DAY
-from newsbot.crawl.recrawl_policy import WEIGHTS
+from newsbot.crawl.sources import WEIGHTS
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import SharedNotes
 

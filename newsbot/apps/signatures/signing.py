@@ -17,7 +17,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from newsbot.config.check import SettingsLike, value_of
+from newsbot.config.settings import SettingsLike, value_of
 from newsbot.errors import ArgumentError
 
 DIRECTORY = "/.well-known/http-message-signatures-directory"

@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled
-from newsbot.recrawl.sources import Controller
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled
+from newsbot.recrawl.policies import Controller
 
 WEEK: Final = 7 * DAY
 NUTCH_FASTER: Final = 0.2

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from newsbot.apps.simulator.requirements import require_memory
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Kind, PageRecord
-from newsbot.recrawl.pages import visits as page_visits
-from newsbot.recrawl.policy import DAY, HOUR, Array, Rows
-from newsbot.storage.sources import Poll
+from newsbot.recrawl.planning import DAY, HOUR, Array, Rows
+from newsbot.recrawl.policies import visits as page_visits
+from newsbot.storage.base import Poll
 from newsbot.urls import host_key
 
 WEEK_HOURS: Final = 168
@@ -185,7 +185,7 @@ class SiteWorld:
         return np.searchsorted(self.keys, rows * (2 * self.end) + at, side="right") - self.first[rows]
 
     def rates(self, rows: Rows, at: Array, hours: int) -> Array:
-        """Return the true rates for ``hours`` hours from ``at`` (:class:`newsbot.recrawl.sources.Rates`)."""
+        """Return the true rates for ``hours`` hours from ``at`` (:class:`newsbot.recrawl.policies.Rates`)."""
         count = (at // HOUR).astype(np.intp)[:, None] + np.arange(hours) + THURSDAY * 24
         return np.asarray(self.hourly[rows[:, None], count % WEEK_HOURS])
 

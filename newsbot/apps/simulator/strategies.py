@@ -1,6 +1,6 @@
 """The strategies that can be compared: built-in strategies (:data:`STRATEGIES`), and those in files of users.
 
-A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.policy.PollPolicy`, or it
+A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.planning.PollPolicy`, or it
 computes all visits itself, like push (:class:`newsbot.apps.simulator.visits.WholeRun`). The strategies are
 the policies of this crawler, policies of other crawlers, fixed shares of the budget, and push. Most fixed
 shares are computed from the true rates of the sources. :func:`choose` reads the option ``--policies``.
@@ -25,9 +25,16 @@ from newsbot.apps.simulator.visits import WAYS, Visits, WholeRun, make_turns, ta
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
-from newsbot.recrawl.pages import Ladder, Optimum, number_for, rough_rate
-from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
-from newsbot.recrawl.sources import Controller, SquareRootIndex, first_threshold
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
+from newsbot.recrawl.policies import (
+    Controller,
+    Ladder,
+    Optimum,
+    SquareRootIndex,
+    first_threshold,
+    number_for,
+    rough_rate,
+)
 
 MOST_A_DAY: Final = DAY / SHORTEST
 """Largest number of visits of a source per day. No source is visited twice within 5 minutes."""
@@ -84,7 +91,7 @@ class Task:
     def an_hour(self) -> float:
         """Mean number of visits per hour of all existing sources.
 
-        This is the budget of a :class:`newsbot.recrawl.sources.Controller`.
+        This is the budget of a :class:`newsbot.recrawl.policies.Controller`.
         """
         return self.a_day * self.world.existing / 24
 
@@ -134,9 +141,9 @@ class PageRecords:
 
 
 class OptimalPages(PageRecords):
-    """A policy for pages that uses :class:`newsbot.recrawl.pages.Optimum`.
+    """A policy for pages that uses :class:`newsbot.recrawl.policies.Optimum`.
 
-    The parameter of :class:`~newsbot.recrawl.pages.Optimum` is computed again each hour.
+    The parameter of :class:`~newsbot.recrawl.policies.Optimum` is computed again each hour.
     """
 
     def __init__(self, task: Task) -> None:
@@ -436,11 +443,11 @@ class Guarded:
         self._path, self._policy = path, policy
 
     def next_polls(self, polled: Any) -> Any:
-        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
+        """See :class:`newsbot.recrawl.planning.PollPolicy`."""
         return _guarded(self._path, self._policy.next_polls, polled)
 
     def spend(self, requests: float, hours: float) -> None:
-        """See :class:`newsbot.recrawl.policy.PollPolicy`."""
+        """See :class:`newsbot.recrawl.planning.PollPolicy`."""
         _guarded(self._path, self._policy.spend, requests, hours)
 
 

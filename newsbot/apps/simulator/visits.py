@@ -22,7 +22,7 @@ from newsbot.apps.simulator.files import Columns
 from newsbot.apps.simulator.requirements import compiled
 from newsbot.apps.simulator.site_world import KINDS, PAGE, Flags, SiteWorld
 from newsbot.errors import UserError
-from newsbot.recrawl.policy import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 
 WAYS: Final = ("conditional", "head", "plain")
 HEADERS: Final = 400.0

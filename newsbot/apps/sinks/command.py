@@ -19,9 +19,9 @@ from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, lines
 from newsbot.clock import iso_of, system_clock
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import ArgumentError, UserError, did_you_mean
-from newsbot.frontier.owners import owner_name
+from newsbot.frontier.base import owner_name
 
 BUSY_TIMEOUT, BUSY_PAUSE = 30.0, 0.1
 """Seconds to wait for a process that is numbering the changes, and between two attempts."""

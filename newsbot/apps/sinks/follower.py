@@ -18,7 +18,7 @@ from newsbot.apps.sinks.rules import Sink, read_sinks
 from newsbot.backends import data_folder, present_rules
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import iso, system_clock, utc
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.items import Article
 from newsbot.pages.rights import opted_out
 from newsbot.storage.articles import Changes

@@ -25,7 +25,7 @@ from newsbot.apps.search.query import MAX_QUERY, parse
 from newsbot.apps.sinks.rows import Target
 from newsbot.backends import project_folder
 from newsbot.config.apps import load
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import Problem, RulesError, did_you_mean
 from newsbot.items import Article
 from newsbot.pages.rules.rule import Rule

@@ -11,7 +11,7 @@ from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import iso, utc
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import ascii_host

@@ -28,7 +28,7 @@ from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.topics import classifier
 from newsbot.apps.topics.classifier import Figures, Judged, Model
 from newsbot.backends import stored
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.items import Article, ArticleFilter, batched
 from newsbot.pages.text.stems import stemming, stems

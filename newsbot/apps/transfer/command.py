@@ -22,9 +22,9 @@ from newsbot.backends import DATA_FILE, data_file, data_folder
 from newsbot.cli.command import FAULT, Call
 from newsbot.cli.terminal import Report, Totals, columns, lines, make_console
 from newsbot.clock import iso, system_clock, utc
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import ArgumentError, DataError, did_you_mean
-from newsbot.storage.sources import site_names
+from newsbot.storage.base import site_names
 
 SAMPLE = ("sites", "since", "until", "max_articles")
 """Options that choose a part of the data."""

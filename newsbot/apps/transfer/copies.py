@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from newsbot.items import Article, PageRecord
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import SiteRecord
-from newsbot.storage.waiting import WaitingLink
+from newsbot.storage.base import SiteRecord, Storage, WaitingLink
 
 AT_ONCE = 500
 """Number of copies that a storage reads with one query."""
@@ -27,7 +25,7 @@ Domains = Sequence[str] | None
 class PageCopy:
     """A page record with the bitmap of the referrers that are not stored as URLs.
 
-    The bitmap is explained in :class:`newsbot.storage.pages.Referrers`.
+    The bitmap is explained in :class:`newsbot.storage.base.Referrers`.
     """
 
     page: PageRecord
@@ -86,7 +84,7 @@ class AliasCopy:
 
 @dataclass(frozen=True, slots=True)
 class JoinedStory:
-    """A story that was joined with another story (:meth:`newsbot.storage.stories.Stories.join`)."""
+    """A story that was joined with another story (:meth:`newsbot.storage.articles.Stories.join`)."""
 
     story: str
     into: str
@@ -105,7 +103,7 @@ class KeptNote:
 
 @dataclass(frozen=True, slots=True)
 class PollDay:
-    """The polls of a source on one day (:class:`newsbot.storage.sources.Sources`)."""
+    """The polls of a source on one day (:class:`newsbot.storage.base.Sources`)."""
 
     url: str
     day: int
@@ -115,12 +113,12 @@ class PollDay:
 
 @dataclass(frozen=True, slots=True)
 class SiteHour:
-    """The counters of a site in one hour (:class:`newsbot.storage.sources.Activity`)."""
+    """The counters of a site in one hour (:class:`newsbot.storage.base.Activity`)."""
 
     source: str
     hour: int
     counts: tuple[int, ...]
-    """The counters, in the order of :data:`newsbot.storage.sources.COUNTED`."""
+    """The counters, in the order of :data:`newsbot.storage.base.COUNTED`."""
 
 
 Book = JoinedStory | KeptNote | PollDay | SiteHour | WaitingLink

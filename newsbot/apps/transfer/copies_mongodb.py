@@ -31,9 +31,7 @@ from newsbot.apps.transfer.copies import (
 )
 from newsbot.items import Article, batched
 from newsbot.pages.text.words import clean
-from newsbot.storage.pages import Referrers
-from newsbot.storage.sources import COUNTED, SiteRecord
-from newsbot.storage.waiting import WaitingLink
+from newsbot.storage.base import COUNTED, Referrers, SiteRecord, WaitingLink
 
 _KINDS = ("pages", "articles", "texts", "aliases")
 _BOOKS: dict[str, Callable[[Document], Book]] = {

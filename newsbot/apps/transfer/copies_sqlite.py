@@ -25,12 +25,10 @@ from newsbot.apps.transfer.copies import (
 from newsbot.connections.sqlite import readable_errors
 from newsbot.items import Article
 from newsbot.pages.text.words import clean
-from newsbot.storage.pages import Referrers
-from newsbot.storage.sources import COUNTED, SiteRecord
+from newsbot.storage.base import COUNTED, Referrers, SiteRecord, WaitingLink
 from newsbot.storage.sqlite import articles, pages, sources
+from newsbot.storage.sqlite.articles import READ, from_row, to_row
 from newsbot.storage.sqlite.connection import Repository
-from newsbot.storage.sqlite.rows import READ, from_row, to_row
-from newsbot.storage.waiting import WaitingLink
 
 _TABLES = {"pages": "page", "articles": "article", "texts": "article_text", "aliases": "article_alias"}
 _PAGES = "SELECT *, fingerprint AS key FROM page WHERE fingerprint > ? {sites} ORDER BY fingerprint LIMIT ?"

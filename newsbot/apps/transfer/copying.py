@@ -26,7 +26,7 @@ from newsbot.apps.transfer.side import KINDS, Choice, Side, WholeFrontier, of_ap
 from newsbot.cli.terminal import Report, Totals
 from newsbot.clock import stamp, system_clock
 from newsbot.crawl.entries import entry_again
-from newsbot.crawl.refill import PENDING
+from newsbot.crawl.recovery import PENDING
 from newsbot.dedup.story_merge import rebuild
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import FETCH_STEP, EntryCopy, Known, LeanFrontier, known_of

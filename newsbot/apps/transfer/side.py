@@ -23,14 +23,12 @@ from newsbot.apps.transfer.copies import (
     dump_of,
 )
 from newsbot.config.apps import known_apps
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.dedup.index import NearIndex
-from newsbot.frontier.base import Frontier, FrontierTransfer
-from newsbot.frontier.owners import check_idle
+from newsbot.frontier.base import Frontier, FrontierTransfer, check_idle
 from newsbot.items import Article, batched
 from newsbot.sites.pauses_and_removals import REMOVED
-from newsbot.storage.base import Storage
-from newsbot.storage.sources import SourceRecord
+from newsbot.storage.base import SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint
 
 

@@ -27,10 +27,9 @@ from newsbot.items import GivenBy, Kind, Link, PageRecord, Where
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.pages.rules.shape import CLEARLY_NONE, log_odds
-from newsbot.ranking.families import State, family_of
+from newsbot.ranking.families import State, family_of, read_site
 from newsbot.ranking.judging import Judgement
-from newsbot.sites.families import read_site
-from newsbot.sites.pushed_texts import PushedTexts
+from newsbot.sites.texts import PushedTexts
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 

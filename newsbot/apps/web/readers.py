@@ -20,7 +20,7 @@ from newsbot import backends
 from newsbot.apps.search.articles import ArticleSearch, open_search
 from newsbot.apps.search.usefulness import Uses
 from newsbot.clock import Clock, system_clock
-from newsbot.config.check import SettingsLike, value_of
+from newsbot.config.settings import SettingsLike, value_of
 from newsbot.errors import DataError, DataUnavailable
 from newsbot.frontier.base import Frontier
 from newsbot.pages.rules import RuleSet

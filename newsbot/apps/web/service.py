@@ -28,11 +28,10 @@ from newsbot.apps.web.push_receiver import Receiver
 from newsbot.apps.web.subscriptions import Subscriber, Subscriptions
 from newsbot.cli.command import Call
 from newsbot.clock import system_clock
-from newsbot.config.check import SettingsLike, number_of, value_of
-from newsbot.config.contact import introduce
+from newsbot.config.settings import SettingsLike, introduce, number_of, value_of
 from newsbot.crawl.memory import keep_free
 from newsbot.errors import ArgumentError, DataError
-from newsbot.frontier.owners import owner_name
+from newsbot.frontier.base import owner_name
 
 logger = logging.getLogger(__name__)
 

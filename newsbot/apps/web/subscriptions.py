@@ -1,6 +1,6 @@
 """Keeps the subscriptions to WebSub hubs, and sends the requests to the hubs.
 
-The crawl writes a note of kind :data:`newsbot.crawl.source_state.HUB` for each feed that names hubs. Each of
+The crawl writes a note of kind :data:`newsbot.crawl.sources.HUB` for each feed that names hubs. Each of
 these feeds gets one subscription, at its first hub that accepts the request. Subscriptions are stored as
 notes. They are renewed before they expire.
 """
@@ -16,7 +16,7 @@ from newsbot.apps.push.websub import Subscription, end_of_lease, request_of, sub
 from newsbot.apps.web.outgoing import Outgoing, OutgoingError
 from newsbot.apps.web.push_intake import Desk, OffThread, notifier_name
 from newsbot.clock import Clock
-from newsbot.crawl.source_state import HUB
+from newsbot.crawl.sources import HUB
 from newsbot.storage.notes import Notes
 
 SUBSCRIPTION = "subscription"

@@ -3,12 +3,10 @@
 Files in reading order:
 
 * ``judge``: which links are followed, and how soon
-* ``families``: decides which links are fetched by the families of their addresses, and keeps all other links
-* ``lists``: decides how far a list is read, and whether it led to articles
-* ``room``: limits the waiting pages of a site, and the new hosts that a site names
-* ``queue``: writes records, frontier entries and counters
-* ``spellings``: tries other spellings of an address if one of them fails
-* ``canonical``: handles other addresses of a page
-* ``feed_details``: adds a feed's data to articles that were found before the feed
+* ``families``: decides which links are fetched by the families of their addresses, and keeps all other links;
+  decides how far a list is read
+* ``queue``: writes records, frontier entries and counters; limits the waiting pages of a site, and the new
+  hosts that a site names; adds a feed's data to articles that were found before the feed
+* ``canonical``: handles other addresses of a page; tries other spellings of an address if one of them fails
 * ``usual_places``: tries the usual addresses of feeds and sitemaps
 """

@@ -13,7 +13,7 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.entries import Batch, entry_for, page_for
 from newsbot.crawl.links.families import OF_FAMILIES, Families
 from newsbot.crawl.scope import Removals, Scope
-from newsbot.crawl.source_state import SourceRegistry
+from newsbot.crawl.sources import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.frontier.base import Entry
 from newsbot.items import GivenBy, Kind, Link, Reason, Where

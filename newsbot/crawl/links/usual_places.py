@@ -19,7 +19,7 @@ from newsbot.crawl.context import Context
 from newsbot.crawl.failures import is_no_source
 from newsbot.crawl.links.judge import LinkJudge
 from newsbot.crawl.links.queue import Links
-from newsbot.crawl.source_state import SourceRegistry
+from newsbot.crawl.sources import SourceRegistry
 from newsbot.crawl.visit import Found, Visit
 from newsbot.items import EventKind, Kind, Link, Reason, Where
 from newsbot.pages.discovery.autodiscovery import RARE_PLACES, usual_places

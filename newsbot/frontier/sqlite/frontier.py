@@ -346,7 +346,7 @@ class SqliteFrontier:
             return counts
 
     def watch(self) -> Watch:
-        """Return the current workers and lag."""
+        """Return the present workers, and how late the work is."""
         now = self._clock()
         with self._reading() as db:
             (late,) = db.execute(_LATE, {"now": now}).fetchone()

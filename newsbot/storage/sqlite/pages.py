@@ -1,4 +1,4 @@
-"""Stores the crawl database, which has one row for each URL."""
+"""Stores the crawl database, with one row for each URL, and the waiting links, with one row for each link."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ from typing import Any
 from newsbot.connections.sqlite import select_in
 from newsbot.items import Event, Kind, PageRecord
 from newsbot.pages.text.words import clean
+from newsbot.storage.base import (
+    MAX_HISTORY,
+    MAX_REFERRERS,
+    Pages,
+    Referrers,
+    WaitingLink,
+    WaitingLinks,
+    merged,
+    referrers_of,
+)
 from newsbot.storage.notes import to_json
-from newsbot.storage.pages import MAX_HISTORY, MAX_REFERRERS, Pages, Referrers, merged, referrers_of
 from newsbot.storage.sqlite.connection import Repository
 
 _COLUMNS = tuple(field.name for field in fields(PageRecord))
@@ -38,7 +47,7 @@ _ADD_LINKS = (
 
 
 class SqlitePages(Repository, Pages):
-    """:class:`newsbot.storage.pages.Pages` in the data file."""
+    """:class:`newsbot.storage.base.Pages` in the data file."""
 
     def discover(self, pages: Sequence[PageRecord]) -> None:
         if not pages:
@@ -184,3 +193,67 @@ def _links_to(
 
 def _plain(value: str | int) -> str | int:
     return clean(value) if isinstance(value, str) else min(value, _LARGEST)
+
+
+# --- waiting links
+_KEEP = (
+    "INSERT INTO waiting_link (fingerprint, source, family, at, priority, body) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (fingerprint) DO NOTHING"
+)
+_TRIM = (
+    "DELETE FROM waiting_link WHERE fingerprint IN (SELECT fingerprint FROM waiting_link"
+    " WHERE source = ? AND family = ? ORDER BY at DESC, fingerprint LIMIT -1 OFFSET ?)"
+)
+_OF_FAMILY = (
+    "SELECT * FROM waiting_link WHERE source = ? AND family = ?"
+    " ORDER BY priority DESC, at DESC, fingerprint LIMIT ?"
+)
+
+
+class SqliteWaitingLinks(Repository, WaitingLinks):
+    """:class:`newsbot.storage.base.WaitingLinks` in the data file."""
+
+    def save(self, links: Sequence[WaitingLink], most: int) -> None:
+        rows = [
+            (one.fingerprint, clean(one.source), clean(one.family), one.at, one.priority, clean(one.body))
+            for one in links
+        ]
+        with self.file.writing() as database:
+            database.executemany(_KEEP, rows)
+            families = {(source, family) for _, source, family, *_ in rows}
+            database.executemany(_TRIM, [(*family, most) for family in sorted(families)])
+
+    def counts(self, site: str) -> dict[str, int]:
+        query = "SELECT family, count(*) FROM waiting_link WHERE source = ? GROUP BY family"
+        with self.file.reading() as database:
+            return {str(family): int(number) for family, number in database.execute(query, (clean(site),))}
+
+    def of_family(self, site: str, family: str, limit: int) -> list[WaitingLink]:
+        with self.file.reading() as database:
+            rows = database.execute(_OF_FAMILY, (clean(site), clean(family), limit))
+            return [_link(row) for row in rows]
+
+    def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, WaitingLink]:
+        with self.file.reading() as database:
+            rows = select_in(database, "SELECT * FROM waiting_link WHERE fingerprint IN", fingerprints)
+            return {row["fingerprint"]: _link(row) for row in rows}
+
+    def forget(self, fingerprints: Sequence[bytes]) -> int:
+        with self.file.writing() as database:
+            keys = [(key,) for key in fingerprints]
+            return database.executemany("DELETE FROM waiting_link WHERE fingerprint = ?", keys).rowcount
+
+    def forget_site(self, site: str) -> int:
+        with self.file.writing() as database:
+            return database.execute("DELETE FROM waiting_link WHERE source = ?", (clean(site),)).rowcount
+
+
+def _link(row: sqlite3.Row) -> WaitingLink:
+    return WaitingLink(
+        fingerprint=row["fingerprint"],
+        source=row["source"],
+        family=row["family"],
+        at=row["at"],
+        priority=row["priority"],
+        body=row["body"],
+    )

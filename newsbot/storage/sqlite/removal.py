@@ -10,9 +10,8 @@ from datetime import datetime
 from newsbot.clock import stamp
 from newsbot.pages.text.words import clean
 from newsbot.storage.base import Removal
-from newsbot.storage.sqlite.articles import DERIVED
+from newsbot.storage.sqlite.articles import DERIVED, THESE
 from newsbot.storage.sqlite.connection import Repository
-from newsbot.storage.sqlite.rows import THESE
 from newsbot.urls import fingerprint
 
 _OLD_VERSIONS = "FROM article_version WHERE json_extract(document, '$.fetched_at') < ?"

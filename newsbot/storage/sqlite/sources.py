@@ -11,8 +11,7 @@ from typing import Any
 from newsbot.clock import from_stamp
 from newsbot.items import Kind
 from newsbot.pages.text.words import clean
-from newsbot.storage.notes import to_json
-from newsbot.storage.sources import (
+from newsbot.storage.base import (
     ALL,
     COUNTED,
     HOUR,
@@ -31,6 +30,7 @@ from newsbot.storage.sources import (
     packed_poll,
     unpacked_polls,
 )
+from newsbot.storage.notes import to_json
 from newsbot.storage.sqlite.connection import Repository
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
@@ -95,7 +95,7 @@ _ARRIVALS = """
 
 
 class SqliteSources(Repository, Sources):
-    """:class:`newsbot.storage.sources.Sources` in the data file."""
+    """:class:`newsbot.storage.base.Sources` in the data file."""
 
     def save(self, records: Iterable[SourceRecord]) -> None:
         rows = [asdict(record) for record in records]
@@ -198,7 +198,7 @@ def _chosen(
 
 
 class SqliteSites(Repository, Sites):
-    """:class:`newsbot.storage.sources.Sites` in the data file."""
+    """:class:`newsbot.storage.base.Sites` in the data file."""
 
     def add(self, records: Sequence[SiteRecord]) -> None:
         rows = [site_rows(record) for record in records]
@@ -235,7 +235,7 @@ class SqliteSites(Repository, Sites):
 
 
 class SqliteActivity(Repository, Activity):
-    """:class:`newsbot.storage.sources.Activity` in the data file."""
+    """:class:`newsbot.storage.base.Activity` in the data file."""
 
     def add(self, at: float, sites: Mapping[str, Mapping[str, float]]) -> None:
         none = dict.fromkeys(COUNTED, 0)

@@ -31,9 +31,9 @@ from newsbot.apps.monitor.report import site_report
 from newsbot.apps.monitor.results import PageCheck, checks_of
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import parse_duration
-from newsbot.crawl.arguments import Arguments, count, given_values, words
 from newsbot.crawl.context import MAX_HOSTS
 from newsbot.crawl.failures import cause_for, cause_of_status
+from newsbot.crawl.scope import Arguments, count, given_values, words
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
 from newsbot.items import Bounded, Link, PageRecord, batched

@@ -20,8 +20,8 @@ from newsbot.apps.monitor import side_spiders as auxiliary
 from newsbot.apps.monitor.results import SearchResult, searches_of
 from newsbot.apps.search.phrases import Finder, Places, Wanted
 from newsbot.cli.program import PROGRAM
-from newsbot.crawl.arguments import Arguments, address, addresses, count, given_values, lines_of, words
 from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
+from newsbot.crawl.scope import Arguments, address, addresses, count, given_values, lines_of, words
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import ArgumentError, NotAnArticle
 from newsbot.items import Link

@@ -40,7 +40,7 @@ def completion(call: Call) -> None:
 
 def _cases() -> Iterator[tuple[str, str]]:
     """Yield pairs: the beginning of a command line, and the words that can follow. The first one applies."""
-    yield " -a", " ".join(f"{name}=" for name in load("newsbot.crawl.arguments:HELP"))
+    yield " -a", " ".join(f"{name}=" for name in load("newsbot.crawl.scope:HELP"))
     yield " crawl ", f"news search monitor -a -o -O {OF_ALL}"
     for module in iter_modules(import_module("newsbot.commands").__path__):
         command = import_module(f"newsbot.commands.{module.name}").Command

@@ -6,7 +6,7 @@ import argparse
 
 from newsbot.cli.command import Action, Argument, NewsbotCommand
 from newsbot.clock import parse_duration
-from newsbot.config.table import AGE
+from newsbot.config.settings import AGE
 
 
 def age(text: str) -> float:

@@ -33,7 +33,7 @@ from newsbot.apps.web.language import LANGUAGES
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.backends import data_folder
 from newsbot.config.apps import active_apps, load
-from newsbot.config.check import SettingsLike
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import ArgumentError, DataError
 
 MAX_KEPT = 500

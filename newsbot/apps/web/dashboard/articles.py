@@ -22,7 +22,7 @@ from newsbot.apps.web.readers import Data
 from newsbot.clock import utc
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.text.differences import changes
-from newsbot.storage.stories import Story, publication_key
+from newsbot.storage.articles import Story, publication_key
 from newsbot.urls import canonicalize, fingerprint
 
 PER_PAGE = 20

@@ -68,7 +68,7 @@ from newsbot.clock import utc
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter, Kind
 from newsbot.sites import pauses_and_removals as pauses
-from newsbot.storage.sources import ALL
+from newsbot.storage.base import ALL
 from newsbot.urls import ascii_host, canonicalize, fingerprint
 
 Given = Mapping[str, Any]

@@ -22,7 +22,7 @@ from newsbot.apps.web.dashboard.rendering import HEADERS, answer
 from newsbot.apps.web.dashboard.schema import given, number
 from newsbot.apps.web.dashboard.service import FEEDS, Dashboard, stored_articles
 from newsbot.apps.web.readers import Data
-from newsbot.storage.sources import SiteRecord
+from newsbot.storage.base import SiteRecord
 
 Notices = Callable[[], Mapping[tuple[str, str], int]]
 """A function that returns the number of URLs in push notices, by protocol and outcome."""

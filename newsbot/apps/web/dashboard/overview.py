@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import cast
 
 import numpy as np
 
@@ -15,9 +14,8 @@ from newsbot.apps.operations.verdict import Verdict, verdict
 from newsbot.apps.progress.figures import share
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc, utc_of
-from newsbot.frontier.base import Watched
 from newsbot.sites.health import alarms
-from newsbot.storage.sources import HOUR, Arrival, Hour
+from newsbot.storage.base import HOUR, Arrival, Hour
 
 _COUNTED = ("articles", "pages", "article_pages", "fetched", "errors")
 """The counts of a :class:`Period`."""
@@ -157,7 +155,7 @@ Each has the length of a period in seconds, and the number of periods.
 def queue(data: Data, now: float) -> Queue:
     """Return counts, lag and workers of the frontier."""
     counts = data.frontier.counts()
-    watch = cast("Watched", data.frontier).watch()
+    watch = data.frontier.watch()
     # Deadlines use the clock of the frontier, for example the clock of the Redis server. They are converted
     # to the clock of this machine.
     workers = [

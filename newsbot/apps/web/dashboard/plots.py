@@ -14,7 +14,7 @@ from newsbot.apps.web.dashboard.overview import RANGES, Period, together
 from newsbot.apps.web.dashboard.rendering import counted_text
 from newsbot.apps.web.language import count, day_text, decimal_text, number_text, plain
 from newsbot.clock import DAY, utc
-from newsbot.storage.sources import HOUR
+from newsbot.storage.base import HOUR
 
 
 @dataclass(frozen=True, slots=True)

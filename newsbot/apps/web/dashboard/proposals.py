@@ -26,7 +26,7 @@ from newsbot.backends import rules_folder
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean
 from newsbot.clock import from_iso, system_clock, utc
-from newsbot.config.check import SettingsLike, value_of
+from newsbot.config.settings import SettingsLike, value_of
 from newsbot.crawl.address_guard import is_local
 from newsbot.errors import ArgumentError, DataError, RulesError
 from newsbot.items import Bounded

@@ -15,11 +15,11 @@ from newsbot.apps.web.dashboard.overview import HOURS, Period, periods
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc_of
 from newsbot.frontier.base import ASIDE
+from newsbot.ranking.families import FamilyRow, read_site, rows_of
 from newsbot.ranking.url_learning import kept
-from newsbot.sites.families import FamilyRow, read_site, rows_of
 from newsbot.sites.health import Health, alarms, health
 from newsbot.sites.pauses_and_removals import paused
-from newsbot.storage.sources import HOUR, SourceRecord
+from newsbot.storage.base import HOUR, SourceRecord
 from newsbot.urls import ascii_host
 
 TREND_DAYS = 30

@@ -25,7 +25,7 @@ CREATE TABLE page (
     links_count     INTEGER,
     referrer_count  INTEGER NOT NULL,
     referrers       TEXT NOT NULL,         -- JSON list of URLs
-    referrer_bitmap BLOB NOT NULL,         -- further referrers, see newsbot/storage/pages.py
+    referrer_bitmap BLOB NOT NULL,         -- further referrers, see newsbot/storage/base.py
     history         TEXT NOT NULL,         -- JSON list of events
     added           REAL NOT NULL DEFAULT 0  -- time of the insertion; it grows with the id: no index
 );
@@ -153,7 +153,7 @@ CREATE TABLE source (
     failing_since REAL,
     last_error    TEXT,
     rhythm        TEXT NOT NULL DEFAULT '{}',  -- JSON, the state of the polling policy
-    silent        INTEGER NOT NULL DEFAULT 0   -- many more new links were expected (newsbot/sites/silence.py)
+    silent        INTEGER NOT NULL DEFAULT 0   -- many more new links were expected (newsbot/sites/health.py)
 );
 -- A crawl counts sources and reads a few of them, but never reads all records.
 CREATE INDEX source_by_site ON source (source, url);
@@ -162,7 +162,7 @@ CREATE INDEX source_by_failures ON source (failures);
 CREATE INDEX source_by_due ON source (next_due, failures);
 CREATE INDEX silent_source ON source (source) WHERE silent;
 
--- Polls of a source on a day, see newsbot/storage/sources.py.
+-- Polls of a source on a day, see newsbot/storage/base.py.
 CREATE TABLE poll_day (
     url   TEXT NOT NULL,
     day   INTEGER NOT NULL,  -- days since 1970, UTC
@@ -183,7 +183,7 @@ CREATE TABLE site_counter (
     PRIMARY KEY (source, name)
 ) WITHOUT ROWID;
 
--- Counters of a site by hour, see newsbot/storage/sources.py; '' is all sites together.
+-- Counters of a site by hour, see newsbot/storage/base.py; '' is all sites together.
 CREATE TABLE site_hour (
     source        TEXT NOT NULL,
     hour          INTEGER NOT NULL,  -- hours since 1970, UTC

@@ -1,16 +1,14 @@
-"""``python -m newsbot.config`` prints docs/settings.md from the table of settings."""
+"""Makes docs/settings.md from the table of settings: ``python -m tests.settings_page > docs/settings.md``."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 
-from newsbot.config.table import AGE, ANY, COMMAND, PATH, SECTIONS, SWITCH, TEXT, URL, Setting
+from newsbot.config.settings import AGE, ANY, COMMAND, PATH, SECTIONS, SWITCH, TEXT, URL, Setting
 
 BEGINNING = """\
 # Settings
-
-`python -m newsbot.config` prints this page.
 
 You can set a setting in `newsbot/settings.py`, with an environment variable (if the setting is marked with
 *env*), or with `-s NAME=VALUE` on the command line. The command line overrides environment variables, which

@@ -1,9 +1,12 @@
-"""Reads settings.yaml, which declares each setting: name, kind, default, environment variable and meaning.
+"""Reads the table of all settings, and checks the settings of the user with it before a command begins.
 
-The table contains the defaults for :mod:`newsbot.settings`, and the environment variables from which settings
-are read. :mod:`newsbot.config.check` uses it to check values, and to suggest the right name for a wrong name.
-``python -m newsbot.config`` makes docs/settings.md from it. A kind says how a value is parsed, and which
+The table is settings.yaml, which declares each setting: name, kind, default, environment variable and
+meaning. It contains the defaults for :mod:`newsbot.settings`, and the environment variables from which
+settings are read. With it, values are checked, and the right name is suggested for a wrong name.
+docs/settings.md is made from it. A kind says how a value is parsed, and which
 values are allowed.
+
+The user agent is built from NEWSBOT_CONTACT, the contact of the person who runs the crawl.
 """
 
 from __future__ import annotations
@@ -11,17 +14,24 @@ from __future__ import annotations
 import logging
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
 from urllib.parse import urlsplit
 
 import yaml
 
+from newsbot import __version__
 from newsbot.clock import parse_duration
 from newsbot.config.apps import known_apps
-from newsbot.errors import ArgumentError
+from newsbot.errors import ArgumentError, did_you_mean
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
 
 HOUR = 3600.0
 ONE_PAGE = "ONE_PAGE"
@@ -260,3 +270,160 @@ def defaults(environment: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
                 yield setting.name, raw
         elif raw or setting.default is not None:
             yield setting.name, raw or setting.default
+
+
+# --- checks
+PREFIX = "NEWSBOT_"
+TESTS = f"{PREFIX}TEST_"
+"""Prefix of the environment variables that newsbot's own tests read."""
+
+PARTS = (
+    *("SCHEDULER", "TWISTED_DNS_RESOLVER", "LOG_FORMATTER", "DUPEFILTER_CLASS", "STATS_CLASS"),
+    *("DOWNLOADER", "SPIDER_LOADER_CLASS", "DOWNLOAD_HANDLERS", "DOWNLOADER_MIDDLEWARES"),
+    *("SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "EXTENSIONS", "ADDONS", "FEED_EXPORTERS", "FEED_STORAGES"),
+)
+"""Names of Scrapy's settings whose values can contain dotted paths of newsbot's classes."""
+
+
+class SettingsLike(Protocol):
+    """The part of the interface of Scrapy's settings that newsbot uses. A dict provides it too."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a setting, or ``default`` if it is not set."""
+
+
+def value_of(settings: SettingsLike, name: str) -> Any:
+    """Return the parsed value of a setting of the table, or its default if it is not set.
+
+    Raises :class:`ArgumentError` if the value is not valid, and ``KeyError`` if ``name`` is not in the table.
+    """
+    setting = SETTINGS[name]
+    raw = settings.get(name)
+    if raw is None:
+        raw = setting.default
+    if raw is None:
+        return None
+    try:
+        return setting.kind.read(raw)
+    except (TypeError, ValueError, KeyError, OverflowError):
+        raise ArgumentError(f"{name}={_shown(setting, raw)}: must be {setting.kind.must}") from None
+
+
+def number_of(settings: SettingsLike, name: str) -> float:
+    """Return the value of a setting that is a number. Raises the same errors as :func:`value_of`."""
+    return cast("float", value_of(settings, name))
+
+
+def check_settings(settings: SettingsLike) -> None:
+    """Check all settings of the table, and check that the log file can be written.
+
+    Raises :class:`ArgumentError` for the first fault.
+    """
+    for name in SETTINGS:
+        value_of(settings, name)
+    if path := settings.get("LOG_FILE"):
+        try:
+            # Append mode does not change a log that exists.
+            Path(path).open("ab").close()
+        except OSError as error:
+            raise ArgumentError(f"the log file {path} cannot be written ({error.strerror})") from error
+
+
+def check_parts(settings: SettingsLike) -> None:
+    """Raise :class:`ArgumentError` for the first setting that names a module of newsbot that does not exist.
+
+    The class is not looked for, because this would import the module.
+    """
+    for name in PARTS:
+        for path in _paths(settings.get(name)):
+            module, _, _ = path.rpartition(".")
+            if module.startswith("newsbot.") and not _exists(module):
+                raise ArgumentError(f"{name}: {path}: there is no module {module}")
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # there is no package of this name
+        return False
+
+
+def unknown_names(settings: Mapping[Any, Any], environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield a message for each setting or environment variable that has no effect, for example because of a
+    spelling error.
+
+    Only names that begin with :data:`PREFIX` are checked.
+    """
+    variables = {setting.environment for setting in SETTINGS.values()}
+    known = {name for name in (*SETTINGS, *variables) if name.startswith(PREFIX)}
+    for name in sorted(name for name in map(str, settings) if name.startswith(PREFIX)):
+        if name not in known:
+            yield f"{name}: {_unknown(name, known)}"
+    # An empty environment variable counts as not set.
+    for name in sorted(name for name, value in environment.items() if name.startswith(PREFIX) and value):
+        if name in variables or name.startswith(TESTS):
+            continue
+        if name in known:
+            yield f"{name}: is not read from the environment; set it with -s {name}=VALUE"
+        else:
+            yield f"{name} (environment): {_unknown(name, known)}"
+
+
+def _unknown(name: str, known: set[str]) -> str:
+    """Return why a name has no effect, and what to use instead."""
+    hint = did_you_mean(name, sorted(known), similarity=0.8)
+    return f"there is no such setting{hint}; see docs/settings.md"
+
+
+def _shown(setting: Setting, raw: Any) -> str:
+    """Return a value as text for a message.
+
+    The text is one line of at most 200 characters without passwords.
+    """
+    if setting.secret:
+        return "***"
+    # e.g. redis://user:secret@host becomes redis://***@host
+    return re.sub(r"://[^/@\s]*@", "://***@", " ".join(str(raw).split()))[:200]
+
+
+def _paths(raw: Any) -> Iterator[str]:
+    """Yield the dotted paths in a value: the value itself, or the keys and values of a dict."""
+    if isinstance(raw, str):
+        yield raw
+    elif isinstance(raw, Mapping):
+        for one in (*raw, *raw.values()):
+            if isinstance(one, str):
+                yield one
+
+
+# --- contact
+ASK_FOR_CONTACT = (
+    "NEWSBOT_CONTACT is not set: site owners cannot reach you; set it to your e-mail address or web page"
+)
+_MAX = 200
+"""Maximum number of characters of the contact."""
+
+
+def user_agent(contact: str) -> str:
+    """Return the user agent. A contact that is not empty is added to it as a comment (RFC 9110, 10.1.5).
+
+    Characters that would break the header or end the comment are removed.
+    """
+    clean = "".join(sign for sign in contact if sign.isascii() and sign.isprintable() and sign not in "()\\")
+    clean = clean.strip()[:_MAX]
+    return f"newsbot/{__version__}" + (f" (+{clean})" if clean else "")
+
+
+def introduce(settings: BaseSettings) -> None:
+    """Put NEWSBOT_CONTACT into the user agent, unless the user agent was set explicitly.
+
+    :mod:`newsbot.settings` does the same for the environment variable NEWSBOT_CONTACT. This function is for
+    the option ``-s`` on the command line.
+    """
+    from scrapy.settings import SETTINGS_PRIORITIES  # noqa: PLC0415  (other commands run without Scrapy)
+
+    # A higher priority than that of settings.py means the option -s, or custom_settings of a spider.
+    by_hand = (settings.getpriority("USER_AGENT") or 0) > SETTINGS_PRIORITIES["project"]
+    contact = settings.get("NEWSBOT_CONTACT")
+    if contact and not by_hand:
+        settings.set("USER_AGENT", user_agent(str(contact)), priority="cmdline")
