@@ -43,8 +43,7 @@ class Project:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        for folder in ("mine", "mine/commands"):
-            (self.folder / folder / "__init__.py").touch()
+        (self.folder / "mine/__init__.py").touch()
 
     def install(self) -> None:
         """Make the project an installed package, with the entry points of its pyproject.toml."""
@@ -84,7 +83,6 @@ def test_the_page_has_all_examples() -> None:
         *("scrapy.cfg", "mine/settings.py", "mine/pipelines.py", "mine/middlewares.py"),
         *("mine/spiders.py", "mine/exporters.py", "pyproject.toml", "mine/app.py", "mine/headlines.py"),
         *(
-            "mine/commands/headlines.py",
             "mine/follower.py",
             "mine/reader.py",
             "mine/alerts.py",
@@ -339,6 +337,13 @@ def test_an_app_that_cannot_be_loaded_is_one_line(app):
         assert "the app mine of the package mine cannot be loaded (ModuleNotFoundError" in done.err
         assert "NEWSBOT_APPS=-mine" in done.err
         assert "Traceback" not in done.err
+    (app.folder / "mine/app.py").write_text(
+        FILES["mine/app.py"].replace(', "mine.headlines:ACTIONS")', ")")  # a command without its actions
+    )
+    lacking = app.run("sources")
+    assert lacking.code != 0
+    assert "a command has a group, a line of help and the import path of its actions" in lacking.err
+    assert "Traceback" not in lacking.err
     assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
 
 

@@ -39,12 +39,12 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        61_234, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        61_239, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(16_351, 16_000, "lines of code of the core"),
+    "core_lines": Count(16_369, 16_000, "lines of code of the core"),
     "library_lines": Count(11_910, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(4_500, 4_500, "lines of code of the largest app"),
-    "files": Count(544, 300, "Python files, __init__.py included"),
+    "files": Count(502, 300, "Python files, __init__.py included"),
     "top_modules": Count(7, 7, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -300,8 +300,7 @@ def small_files() -> list[str]:
         if not one.is_package
         and one.file not in SMALL_ALLOWED
         and lines_of_code(one.text) < SMALL
-        # Scrapy takes the name of a command from its module, and newsbot finds an app by its app.py.
-        and not (one.path.parent.name == "commands" or one.path.name == "app.py")
+        and one.path.name != "app.py"  # newsbot finds an app by it
     ]
 
 
@@ -343,8 +342,8 @@ def test_a_count_stays_within_its_limit(name):
     assert value <= COUNTS[name].limit, f"{COUNTS[name].what}: {value}\n" + "\n".join(listed)
 
 
-NO_MAP = ("commands", "storage/sqlite")
-"""Ends of packages whose docstring need not list their files: their names follow another list."""
+NO_MAP = "storage/sqlite"
+"""The end of a package whose docstring need not list its files: their names follow another list."""
 
 
 @pytest.mark.parametrize(
@@ -361,8 +360,7 @@ def test_the_docstring_of_a_package_names_its_files(package: Path) -> None:
     files = {file.stem for file in package.glob("*.py")} | {
         file.parent.name for file in package.glob("*/__init__.py")
     }
-    # each app has app.py, and its commands in a folder
-    assert files - {"__init__", "app", "commands"} <= set(re.findall(r"``(\w+)``", text))
+    assert files - {"__init__", "app"} <= set(re.findall(r"``(\w+)``", text))
     first = re.findall(r"^\* (.*?):", text, re.MULTILINE)
     assert {name for line in first for name in re.findall(r"``(\w+)``", line)} <= files
 

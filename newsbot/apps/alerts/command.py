@@ -17,7 +17,7 @@ from newsbot.apps.alerts.watch import Delivery, Options, Watch, options_from, te
 from newsbot.apps.operations.verdict import line_of, verdict
 from newsbot.apps.search.articles import searching
 from newsbot.backends import open_frontier, open_rules, open_storage, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, when
 from newsbot.clock import iso_of, system_clock
@@ -161,3 +161,14 @@ def forget(call: Call) -> None:
                 f"{call.options.name}: no saved search has this name; see: {PROGRAM} articles saved"
             )
     call.note(f"{call.options.name}: deleted")
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Show current problems with start, likely cause and remedy, without sending alerts",
+        alerts,
+        Argument("--test", action="store_true", help="send a test message to all outputs"),
+        Argument("--send", action="store_true", help="send the alerts that have not been sent yet"),
+    ),
+)

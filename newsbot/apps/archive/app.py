@@ -7,7 +7,11 @@ APP = App(
     package="newsbot.apps.archive",
     needs=("operations",),
     commands={
-        "backfill": ("Crawl", "Collect the older articles of a site, also from web archives"),
+        "backfill": (
+            "Crawl",
+            "Collect the older articles of a site, also from web archives",
+            "newsbot.apps.archive.backfill:ACTIONS",
+        ),
     },
     settings=True,
     components={

@@ -21,7 +21,7 @@ from newsbot import __version__
 from newsbot.apps.corpus.signals import Signals, signals
 from newsbot.apps.operations.articles import chosen
 from newsbot.backends import stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
 from newsbot.cli.terminal import counted, lines
 from newsbot.clock import iso
 from newsbot.config.apps import load_optional
@@ -281,3 +281,28 @@ _SIZES = [
 
 def _sorted(numbers: Counter[str]) -> list[tuple[str, int]]:
     return sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Write the articles as shards with quality signals, and a data card (docs/corpus.md)",
+        corpus,
+        Argument("folder", type=Path, help="a new or empty folder"),
+        Argument(
+            "--format",
+            type=one_of("parquet", "jsonl"),
+            default="parquet",
+            help="parquet (default) or jsonl",
+        ),
+        Argument("--shard", metavar="N", type=positive, default=50_000, help="articles in a shard (50000)"),
+        Argument("--source", metavar="DOMAIN", help="only of this site"),
+        Argument("--language", metavar="CODE", help="only articles in this language, e.g. ru"),
+        Argument("--since", metavar="DATE", type=moment, help="published since DATE: 2024-05, 7d, yesterday"),
+        Argument("--until", metavar="DATE", type=moment, help="published before DATE"),
+        Argument("--with-opt-outs", action="store_true", help="also articles whose rights forbid use by AI"),
+        Argument(
+            "--with-copies", action="store_true", help="also copies of texts that the corpus has already"
+        ),
+    ),
+)

@@ -15,7 +15,7 @@ from newsbot.apps.mcp.tools import Tools
 from newsbot.apps.web.dashboard.access import Guesses
 from newsbot.apps.web.incoming import network_of
 from newsbot.apps.web.readers import Data, Readers
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.clock import system_clock
 from newsbot.config.apps import load_optional
 from newsbot.config.check import SettingsLike, value_of
@@ -140,3 +140,15 @@ def run(call: Call) -> None:
         import_module("uvicorn").run(
             TokenCheck(app, token), host=options.host, port=options.port, log_level="error"
         )
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Serve the Model Context Protocol on stdio; with --http at http://HOST:PORT/mcp",
+        run,
+        Argument("--http", action="store_true", help="serve HTTP, with the token NEWSBOT_WEB_TOKEN"),
+        Argument("--host", default="127.0.0.1", help="with --http (127.0.0.1)"),
+        Argument("--port", type=positive, default=8090, help="with --http (8090)"),
+    ),
+)

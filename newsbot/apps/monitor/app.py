@@ -7,8 +7,16 @@ APP = App(
     package="newsbot.apps.monitor",
     needs=("operations", "search"),
     commands={
-        "searches": ("Read", "List, show and delete the results of the spider search"),
-        "monitor": ("Look after", "Show what the spider monitor found: broken links, changes, structure"),
+        "searches": (
+            "Read",
+            "List, show and delete the results of the spider search",
+            "newsbot.apps.monitor.searches:ACTIONS",
+        ),
+        "monitor": (
+            "Look after",
+            "Show what the spider monitor found: broken links, changes, structure",
+            "newsbot.apps.monitor.command:SITES",
+        ),
     },
     spiders="newsbot.apps.monitor.spiders",
     repositories={

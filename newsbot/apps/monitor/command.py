@@ -21,7 +21,7 @@ from newsbot.apps.monitor.rendering import (
 from newsbot.apps.monitor.report import site_report
 from newsbot.apps.monitor.results import checks_of
 from newsbot.backends import open_storage, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, counted, when
 from newsbot.clock import iso, utc
@@ -148,3 +148,35 @@ def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...
     yield "· " * level + str(node["name"]), node["pages"], node["broken"] or ""
     for one in node["below"] if level < 3 else ():
         yield from _tree(one, level + 1)
+
+
+_DOMAIN = Argument("domain", metavar="DOMAIN", help=f"the site, as `{PROGRAM} monitor list` names it")
+
+SITES = (
+    Action(
+        "list",
+        "List the sites that were monitored, with the counts of the last run",
+        list_sites,
+    ),
+    Action(
+        "show",
+        "Show the report on a site: broken links and the pages with them, changes, redirects, structure",
+        show,
+        _DOMAIN,
+        Argument("--html", metavar="FILE", help="write the report as one HTML page"),
+        Argument("--limit", type=positive, metavar="N", help="rows of each list (20)"),
+    ),
+    Action(
+        "page",
+        "Show the last checks of one page",
+        page,
+        Argument("url", metavar="URL", help="any URL of the page"),
+    ),
+    Action(
+        "forget",
+        "Delete the results of a site",
+        forget,
+        _DOMAIN,
+        writes=True,
+    ),
+)

@@ -10,7 +10,7 @@ from typing import Any
 
 from newsbot.apps.monitor.results import Searches, SearchResult, searches_of
 from newsbot.backends import open_storage, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, when
 from newsbot.clock import iso_of, system_clock
@@ -68,3 +68,34 @@ def _rows(results: Iterator[SearchResult]) -> Iterator[tuple[Any, ...]]:
         for one in result.positions:
             shown = f"{one.before}[{one.found}]{one.after}"
             yield result.url, one.line, one.start, result.text, shown
+
+
+ACTIONS = (
+    Action(
+        "list",
+        "List all searches with results, the latest first",
+        list_searches,
+    ),
+    Action(
+        "show",
+        "Show where a search found its texts: page, line, position, context",
+        show,
+        Argument("name", metavar="NAME", help=f"the search, as `{PROGRAM} searches list` names it"),
+        Argument("--text", metavar="TEXT", help="only results for this text or expression"),
+        Argument("--site", metavar="DOMAIN", help="only results on this site"),
+        Argument(
+            "--limit",
+            type=positive,
+            default=1000,
+            metavar="N",
+            help="maximum number of results",
+        ),
+    ),
+    Action(
+        "forget",
+        "Delete the results of a search",
+        forget,
+        Argument("name", metavar="NAME", help=f"the search, as `{PROGRAM} searches list` names it"),
+        writes=True,
+    ),
+)

@@ -1,7 +1,7 @@
 """Shows and changes what a crawl knows, and runs its workers. Other apps use some of its functions.
 
-An action is a function that reads the options, does the work and prints the result. The modules in the folder
-``commands`` declare the commands and their options.
+An action is a function that reads the options, does the work and prints the result. ``ACTIONS`` at the end of
+a module declares the command and its options.
 
 * ``add``, ``remove``, ``prune``: change data
 * ``articles``: finds and shows articles
@@ -11,5 +11,6 @@ An action is a function that reads the options, does the work and prints the res
 * ``sources``: reports on sites and their sources
 * ``notifier_trust``: measures how reliable each sender of push notices is, and limits the fetches that
   notices cause
+* ``completion``: prints a script that completes commands and options in a shell
 * ``workers``: runs several crawl workers, and restarts those that fail
 """

@@ -15,7 +15,7 @@ from pathlib import Path
 from newsbot.apps.operations.families import open_family, settle
 from newsbot.apps.operations.sources import chosen_site
 from newsbot.backends import open_frontier, open_rules, open_storage, queued, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, one_of
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.crawl.entries import entry_for, page_for
@@ -229,3 +229,34 @@ def _entries(
         more = [f"and {len(problems) - MAX_PROBLEMS} more"] if len(problems) > MAX_PROBLEMS else []
         raise ArgumentError("\n".join([*problems[:MAX_PROBLEMS], *more]))
     return entries
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Queue URLs that are fetched next, including known URLs, even while a crawl is running",
+        add,
+        Argument("url", nargs="*", metavar="URL", help="absolute URLs"),
+        Argument(
+            "--kind",
+            type=one_of("feed", "sitemap", "section", "article"),
+            metavar="KIND",
+            help="feed, sitemap, section or article; default: the kind in the rule, or else article",
+        ),
+        Argument(
+            "--due",
+            action="append",
+            default=[],
+            metavar="SITE",
+            help="make all known feeds, sitemaps and sections of a site due now",
+        ),
+        Argument(
+            "--family",
+            nargs=2,
+            metavar=("SITE", "FAMILY"),
+            help=f"queue the links of a family that wait (list: {PROGRAM} rules learn SITE --why)",
+        ),
+        Argument("--file", type=Path, metavar="FILE", help="one URL per line; # for comments; - is stdin"),
+        writes=True,
+    ),
+)

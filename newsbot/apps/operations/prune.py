@@ -5,14 +5,16 @@ Database records are deleted in batches, so that running crawls can write betwee
 
 from __future__ import annotations
 
+import argparse
 import time
 
 from newsbot.backends import stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.terminal import columns
-from newsbot.clock import utc
+from newsbot.clock import parse_duration, utc
 from newsbot.config.apps import active_apps, load
 from newsbot.config.check import value_of
+from newsbot.config.table import AGE
 
 BATCH = 1000
 WHAT = {
@@ -71,3 +73,28 @@ def _prune(call: Call, moments: dict[str, float]) -> dict[str, int]:
                 while delete and removal.slim_pages(moments["pages"], BATCH):
                     pass
     return counts
+
+
+def age(text: str) -> float:
+    """Parse the maximum age of data; return seconds (``type`` of an argument)."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if seconds < AGE.least:
+        raise argparse.ArgumentTypeError(f"{text!r} is less than an hour, the minimum")
+    return seconds
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Count the old data; with --yes delete them",
+        prune,
+        Argument("--yes", action="store_true", help="delete the data (default: only count them)"),
+        Argument("--raw", metavar="AGE", type=age, help="maximum age of WARC files, e.g. 90d"),
+        Argument("--versions", metavar="AGE", type=age, help="maximum age of earlier article versions"),
+        Argument("--pages", metavar="AGE", type=age, help="maximum age of page history and referrers"),
+        writes=True,
+    ),
+)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from newsbot.backends import open_index, open_rules, queued, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns
 from newsbot.clock import iso, system_clock, utc
@@ -274,3 +274,18 @@ def _list(call: Call) -> None:
         rows,
         empty="no URL or domain is blocked",
     )
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Count the data of a URL or a domain; with --yes delete the data and block the URL or domain",
+        take_out,
+        Argument("what", nargs="*", metavar="URL|DOMAIN", help="a URL, or a domain with its subdomains"),
+        Argument("--yes", action="store_true", help="delete the data (default: only count them)"),
+        Argument("--reason", metavar="TEXT", default="", help="stored with the block, e.g. a reference"),
+        Argument("--list", action="store_true", help="list the blocked URLs and domains"),
+        Argument("--allow", action="store_true", help="unblock it, so that it can be collected again"),
+        writes=True,
+    ),
+)

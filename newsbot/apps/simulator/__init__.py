@@ -22,7 +22,7 @@ Files for the comparison of polling policies on feeds, section pages and article
 Files for both:
 
 * ``control``: the run log, and its control over HTTP
-* ``command``: the actions of ``scrapy simulate``
+* ``command``: the actions of ``scrapy simulate``; ``arguments`` declares them
 * ``files``: reads and writes tables, logs and runs (Parquet and CSV)
 * ``report``: writes report.html with charts by matplotlib; ``reports`` finds such files in a folder
 * ``requirements``: optional packages, compiled loops, the check of free memory

@@ -15,7 +15,7 @@ from newsbot.apps.followers.threads import RENEWAL, renew
 from newsbot.apps.sinks.follower import PREFIX, followers, refused_file
 from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
 from newsbot.backends import open_storage, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, moment
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, lines
 from newsbot.clock import iso_of, system_clock
@@ -167,3 +167,31 @@ def _chosen(call: Call, names: list[str]) -> list[Sink]:
                 f"{name}: no sink has this name{did_you_mean(name, known)}; see: {PROGRAM} sinks list"
             )
     return [known[name] for name in names or known]
+
+
+_NAMES = Argument("name", nargs="*", help="names of sinks (default: all)")
+_NAME = Argument("name", help="name of a sink")
+
+ACTIONS = (
+    Action(
+        "list",
+        "List the sinks, how many changes they lack, and faults",
+        list_sinks,
+    ),
+    Action(
+        "check",
+        "Connect to the targets, and create missing tables",
+        check,
+        _NAMES,
+    ),
+    Action("run", "Send all changes now", run, _NAMES, writes=True),
+    Action(
+        "rewind",
+        "Send the articles to a sink again",
+        go_back,
+        _NAME,
+        Argument("--to", metavar="DATE", type=moment, help="only articles that were fetched since DATE"),
+        writes=True,
+    ),
+    Action("refused", "Show what a target has refused", refused, _NAME),
+)

@@ -7,7 +7,7 @@ from typing import Any
 
 from newsbot.apps.operations.verdict import Sign
 from newsbot.backends import stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import iso, utc
@@ -52,3 +52,13 @@ def signs(settings: SettingsLike, storage: Storage) -> Iterator[Sign]:  # noqa: 
         if found := pages_of(storage.notes, site):
             number = counted(len(found), "page")
             yield Sign(text=f"{site}: {number} with a sign of spam; see: {PROGRAM} spam {site}")
+
+
+ACTIONS = (
+    Action(
+        "",
+        "List the pages of sites on which a crawl or a check of the site found a sign of spam",
+        listing,
+        Argument("site", nargs="?", help="only pages of this site (a domain)"),
+    ),
+)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import closing
 
 from newsbot.apps.team.journal import Journal
+from newsbot.apps.team.people import ROLES, people
 from newsbot.apps.team.people import add as add_person
-from newsbot.apps.team.people import people
 from newsbot.apps.team.people import revoke as revoke_person
 from newsbot.backends import data_folder, open_storage
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, one_of, positive
 from newsbot.cli.terminal import columns
 from newsbot.clock import iso, system_clock
 
@@ -61,3 +61,41 @@ def log(call: Call) -> None:
 
 
 _COLUMNS = ("at", "person", "action")
+
+
+_NAME = Argument("name", metavar="NAME", help="a name or an e-mail address")
+
+ACTIONS = (
+    Action("", "List the people with their roles", show),
+    Action(
+        "add",
+        "Add a person and print the token, which is not shown again; for a known person: a new token",
+        add,
+        _NAME,
+        Argument(
+            "--role",
+            type=one_of(*ROLES),
+            default="read",
+            metavar="ROLE",
+            help="read (the default), act (also queue, poll, pause, save) or admin (also rules and jobs)",
+        ),
+        Argument(
+            "--no-token",
+            action="store_true",
+            help="the person logs in through the single sign-on only; NAME is the e-mail address there",
+        ),
+    ),
+    Action(
+        "revoke",
+        "Remove a person: the token and all sessions end within seconds",
+        revoke,
+        _NAME,
+    ),
+    Action(
+        "log",
+        "Show what people did on this machine's dashboard, the latest last",
+        log,
+        Argument("--limit", type=positive, default=50, metavar="N", help="number of lines (50)"),
+        Argument("--person", metavar="NAME", help="only what this person did"),
+    ),
+)

@@ -20,7 +20,11 @@ APP = App(
         "team",
     ),
     commands={
-        "serve": ("Read", "Serve the dashboard and the HTTP API, and receive notices of changed pages"),
+        "serve": (
+            "Read",
+            "Serve the dashboard and the HTTP API, and receive notices of changed pages",
+            "newsbot.apps.web.service:ACTIONS",
+        ),
     },
     settings=True,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import logging
 import random
@@ -26,7 +27,7 @@ from newsbot.apps.web.outgoing import Outgoing
 from newsbot.apps.web.push_intake import Desk, OffThread
 from newsbot.apps.web.push_receiver import Receiver
 from newsbot.apps.web.subscriptions import Subscriber, Subscriptions
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.clock import system_clock
 from newsbot.config.check import SettingsLike, number_of, value_of
 from newsbot.config.contact import introduce
@@ -266,3 +267,28 @@ def run(call: Call) -> int:
 
     asyncio.run(serve(settings, call.options.host, call.options.port, public_url, ready, once=once))
     return 0
+
+
+HOST, PORT = "127.0.0.1", 8765
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535; 0: any free port)")
+    return int(text)
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Serve the dashboard and its API beside running crawls, and receive notices of changed pages",
+        run,
+        Argument("--host", default=HOST, metavar="ADDRESS", help=f"address to listen on ({HOST})"),
+        Argument("--port", type=_port, default=PORT, metavar="PORT", help=f"port ({PORT}; 0: any free)"),
+        Argument(
+            "--public-url",
+            metavar="URL",
+            help="URL at which hubs reach this server (default: NEWSBOT_PUBLIC_URL)",
+        ),
+    ),
+)

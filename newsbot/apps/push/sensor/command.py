@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from newsbot.apps.push.sensor.accesslog import LogReader, lines
 from newsbot.apps.push.sensor.notices import Notifier
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
 
@@ -50,3 +51,17 @@ def _notifier(call: Call) -> Notifier:
         return Notifier(url, secret, call.options.site)
     except ValueError as error:
         raise ArgumentError(str(error)) from error
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Follow an access log of nginx or Apache, and report new and changed pages to newsbot",
+        run,
+        Argument("log", type=Path, metavar="FILE", help="common or combined format"),
+        Argument("--site", required=True, metavar="URL", help="the site of the log: https://my.site"),
+        Argument("--url", metavar="URL", help="where to send: https://newsbot.example/push/notice"),
+        Argument("--once", action="store_true", help="read the log once, then end"),
+        Argument("--dry-run", action="store_true", help="only print the URLs, without sending them"),
+    ),
+)

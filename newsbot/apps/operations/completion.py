@@ -6,18 +6,16 @@ The script contains all words, so that a shell need not start Python to complete
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib import import_module
-from pkgutil import iter_modules
 
-from newsbot.cli.command import Action, Argument, Call, NewsbotCommand, one_of
+from newsbot.cli.command import Action, Argument, Call, one_of
 from newsbot.cli.program import OF_SCRAPY, all_commands
-from newsbot.config.apps import load
+from newsbot.config.apps import known_apps, load
 
 OF_ALL = "--json -s -L --logfile --nolog -h"
 """Options of all commands."""
 SCRIPT = """\
 # newsbot completion bash > ~/.local/share/bash-completion/completions/newsbot
-# zsh: put this line into ~/.zshrc:  source <(newsbot completion zsh)
+# newsbot completion zsh > ~/.newsbot.zsh; and this line in ~/.zshrc:  source ~/.newsbot.zsh
 _newsbot() {
     local words line=" ${COMP_WORDS[*]:1:$((COMP_CWORD-1))} "
     case "${COMP_WORDS[COMP_CWORD-1]}" in -a) line=" -a" ;; esac
@@ -42,10 +40,9 @@ def _cases() -> Iterator[tuple[str, str]]:
     """Yield pairs: the beginning of a command line, and the words that can follow. The first one applies."""
     yield " -a", " ".join(f"{name}=" for name in load("newsbot.crawl.arguments:HELP"))
     yield " crawl ", f"news search monitor -a -o -O {OF_ALL}"
-    for module in iter_modules(import_module("newsbot.commands").__path__):
-        command = import_module(f"newsbot.commands.{module.name}").Command
-        if issubclass(command, NewsbotCommand):
-            yield from _of_command(module.name, command.actions)
+    for app in known_apps().values():
+        for name, (_, _, actions) in app.commands.items():
+            yield from _of_command(name, load(actions))
     yield " ", " ".join([*all_commands(), *OF_SCRAPY])
 
 
@@ -63,14 +60,11 @@ def _options(action: Action) -> str:
     return " ".join([*flags, OF_ALL])
 
 
-class Command(NewsbotCommand):
-    """See the docstring of the module."""
-
-    actions = (
-        Action(
-            "",
-            "Print a script that completes commands and options in a shell",
-            "newsbot.apps.operations.commands.completion:completion",
-            Argument("shell", type=one_of("bash", "zsh"), metavar="SHELL", help="bash or zsh"),
-        ),
-    )
+ACTIONS = (
+    Action(
+        "",
+        "Print a script that completes commands and options in a shell",
+        completion,
+        Argument("shell", type=one_of("bash", "zsh"), metavar="SHELL", help="bash or zsh"),
+    ),
+)

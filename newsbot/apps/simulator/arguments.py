@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from newsbot.cli.command import Action, Argument, NewsbotCommand, one_of, positive
+from newsbot.cli.command import Action, Argument, one_of, positive
 
 MAX_INTENSITY = 10**6
 
@@ -113,89 +113,85 @@ TARGET = Argument(
     help="for example p95<30m,freshness>90%%; also age, median, mean, p99, lost and over_12h",
 )
 
-
-class Command(NewsbotCommand):
-    """See the docstring of the module."""
-
-    actions = (
-        _action(
-            "experiment",
-            "Run the published plan (54 fields, 7 strategies) and compare it with the published figures",
-            _count("scale", "K", "factor by which pages and time are divided (1: the full size)", 1),
-            _seeds(1),
-            SEED,
-            FREQUENCIES,
-            Argument(
-                "--out",
-                type=Path,
-                metavar="DIR",
-                help="folder for tables and report (default: simulation; with --json: none)",
-            ),
-            LISTEN,
+ACTIONS = (
+    _action(
+        "experiment",
+        "Run the published plan (54 fields, 7 strategies) and compare it with the published figures",
+        _count("scale", "K", "factor by which pages and time are divided (1: the full size)", 1),
+        _seeds(1),
+        SEED,
+        FREQUENCIES,
+        Argument(
+            "--out",
+            type=Path,
+            metavar="DIR",
+            help="folder for tables and report (default: simulation; with --json: none)",
         ),
-        _action(
-            "schemes",
-            "Run twelve schemes of co-operation of sites and search engines: freshness and traffic",
-            _count("pages", "N", "number of pages", 2000),
-            _count("sites", "N", "number of sites", 10),
-            _count("time", "T", "length of the run in units of 100 ms", 864_000),
-            _number("intensity", 5.0, "changes per page in that time, on average"),
-            _number("queries", 50.0, "requests of visitors per page in that time, on average"),
-            _count("interval", "T", "units of 100 ms between two lists of a site", 3000),
-            _count("subscribers", "N", "search engines that do the same", 3),
-            SEED,
-            FREQUENCIES,
-            OUT,
-            LISTEN,
-        ),
-        _action(
-            "compare",
-            "Run polling policies on the same feeds, sections and pages: freshness, delays, losses, cost",
-            _policies("newsbot,cyclic,nutch,push"),
-            _text("budget", "12", "N", "visits per source and day (12)"),
-            *WORLD,
-            _seeds(3),
-            SEED,
-            OUT,
-            LISTEN,
-        ),
-        _action(
-            "plan",
-            "Find the smallest budget that meets a target, such as p95<30m",
-            TARGET,
-            _policies("newsbot,cyclic"),
-            *WORLD,
-            _seeds(1),
-            SEED,
-            LISTEN,
-        ),
-        _action("pages", "Make pages of random sizes", _count("pages", "N", "number of pages"), SEED, OUTPUT),
-        _action("changes", "Make a change log of pages", PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
-        _action("queries", "Make a query log of pages", PAGES, TIME, INTENSITY, SEED, OUTPUT),
-        _action("routes", "Split pages among robots", PAGES, _count("robots", "N", "number"), OUTPUT),
-        _action(
-            "robot", "Run robots that download every page in turn", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT
-        ),
-        _action("modified", "Run robots that send HEAD first", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
-        _action(
-            "sensor",
-            "Run sensors that report a changed page when it is requested",
-            PAGES,
-            CHANGES,
-            QUERIES,
-            TIME,
-            SEED,
-            OUTPUT,
-        ),
-        _action(
-            "merge",
-            "Join runs into tables (CSV and Parquet) and one report",
-            Argument("runs", type=Path, nargs="+", metavar="RUN", help="output of robot, modified, sensor"),
-            Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report"),
-        ),
-        _action(
-            "report",
-            "Write the report.html of a folder again from its tables",
-            Argument("folder", type=Path, metavar="DIR", help="a folder that experiment or merge wrote"),
-        ),
-    )
+        LISTEN,
+    ),
+    _action(
+        "schemes",
+        "Run twelve schemes of co-operation of sites and search engines: freshness and traffic",
+        _count("pages", "N", "number of pages", 2000),
+        _count("sites", "N", "number of sites", 10),
+        _count("time", "T", "length of the run in units of 100 ms", 864_000),
+        _number("intensity", 5.0, "changes per page in that time, on average"),
+        _number("queries", 50.0, "requests of visitors per page in that time, on average"),
+        _count("interval", "T", "units of 100 ms between two lists of a site", 3000),
+        _count("subscribers", "N", "search engines that do the same", 3),
+        SEED,
+        FREQUENCIES,
+        OUT,
+        LISTEN,
+    ),
+    _action(
+        "compare",
+        "Run polling policies on the same feeds, sections and pages: freshness, delays, losses, cost",
+        _policies("newsbot,cyclic,nutch,push"),
+        _text("budget", "12", "N", "visits per source and day (12)"),
+        *WORLD,
+        _seeds(3),
+        SEED,
+        OUT,
+        LISTEN,
+    ),
+    _action(
+        "plan",
+        "Find the smallest budget that meets a target, such as p95<30m",
+        TARGET,
+        _policies("newsbot,cyclic"),
+        *WORLD,
+        _seeds(1),
+        SEED,
+        LISTEN,
+    ),
+    _action("pages", "Make pages of random sizes", _count("pages", "N", "number of pages"), SEED, OUTPUT),
+    _action("changes", "Make a change log of pages", PAGES, TIME, INTENSITY, FREQUENCIES, SEED, OUTPUT),
+    _action("queries", "Make a query log of pages", PAGES, TIME, INTENSITY, SEED, OUTPUT),
+    _action("routes", "Split pages among robots", PAGES, _count("robots", "N", "number"), OUTPUT),
+    _action(
+        "robot", "Run robots that download every page in turn", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT
+    ),
+    _action("modified", "Run robots that send HEAD first", PAGES, CHANGES, ROUTES, TIME, SEED, OUTPUT),
+    _action(
+        "sensor",
+        "Run sensors that report a changed page when it is requested",
+        PAGES,
+        CHANGES,
+        QUERIES,
+        TIME,
+        SEED,
+        OUTPUT,
+    ),
+    _action(
+        "merge",
+        "Join runs into tables (CSV and Parquet) and one report",
+        Argument("runs", type=Path, nargs="+", metavar="RUN", help="output of robot, modified, sensor"),
+        Argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables and report"),
+    ),
+    _action(
+        "report",
+        "Write the report.html of a folder again from its tables",
+        Argument("folder", type=Path, metavar="DIR", help="a folder that experiment or merge wrote"),
+    ),
+)
