@@ -34,11 +34,11 @@ SENTENCES = (
     "apps/web/dashboard/endpoints.py",
     "apps/web/dashboard/proposals.py",
     "apps/web/dashboard/marks.py",
-    "apps/team/reading.py",
+    "apps/team/people.py",
     "apps/web/dashboard/schema.py",
     "apps/web/dashboard/service.py",
     "apps/web/readers.py",
-    "apps/sso/pages.py",
+    "apps/sso/provider.py",
     "apps/sso/provider.py",
 )
 """Modules whose sentences pages show."""

@@ -17,8 +17,8 @@ import pytest
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
+from newsbot.apps.transfer.copies import Choice
 from newsbot.apps.transfer.copying import copy_books
-from newsbot.apps.transfer.side import Choice
 from newsbot.config.apps import active_apps, known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
 from newsbot.errors import DataUnavailable
@@ -288,7 +288,7 @@ def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path)
 def test_a_repository_of_another_package_is_stored_and_moved(crawled, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(crawled.folder))
     mine, picks = import_module("mine.app").APP, import_module("mine.picks")
-    monkeypatch.setattr("newsbot.apps.transfer.side.known_apps", lambda: {"mine": mine})
+    monkeypatch.setattr("newsbot.apps.transfer.copies.known_apps", lambda: {"mine": mine})
     given = [picks.Pick(f"https://{site}/a", site) for site in ("one.test", "two.test")]
     with (
         closing(SqliteStorage(tmp_path / "one.db")) as here,

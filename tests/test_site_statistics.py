@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.progress.figures import (
+from newsbot.cli.terminal import percent
+from newsbot.apps.progress.summary import (
+from newsbot.cli.terminal import percent
     Figures,
     Rates,
     causes,

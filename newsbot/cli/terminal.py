@@ -244,6 +244,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"1 {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
+def percent(value: float | None) -> str:
+    """Return a share as text; ``-`` if it is None. 99.7 % is not rounded up to 100 %."""
+    if value is None:
+        return "-"
+    # int() cuts off decimals. Adding 0.5 rounds the value; near 100 %, 0 is added.
+    return f"{int(value * 100 + (0.5 if value < 0.99 else 0))} %"
+
+
 def when(seconds: float | None, now: float) -> str:
     """Return a time in words, such as ``5 min ago`` or ``in 2 h``.
 

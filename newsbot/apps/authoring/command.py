@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.authoring.hints import find_hints
-from newsbot.apps.progress.figures import percent
 from newsbot.backends import rules_folder, stored
 from newsbot.cli.command import Action, Argument, Call, positive
-from newsbot.cli.terminal import columns, counted
+from newsbot.cli.terminal import columns, counted, percent
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Link, Where

@@ -14,11 +14,10 @@ from typing import Any
 
 from newsbot.apps.authoring.writing import add_key, rule_path
 from newsbot.apps.operations import families
-from newsbot.apps.progress.figures import percent
 from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import counted
+from newsbot.cli.terminal import counted, percent
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
 from newsbot.pages.rules.induce import path_of

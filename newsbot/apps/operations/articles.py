@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC
 
-from newsbot.apps.progress.figures import size
+from newsbot.apps.progress.summary import size
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM

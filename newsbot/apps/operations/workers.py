@@ -23,8 +23,7 @@ from typing import Any
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from newsbot.apps.progress.display import LiveDisplay, line, picture, wants_live_display
-from newsbot.apps.progress.figures import Rates, figures
-from newsbot.apps.progress.summary import COLUMNS, closing_lines, site_rows
+from newsbot.apps.progress.summary import COLUMNS, Rates, closing_lines, figures, site_rows
 from newsbot.backends import place_of_data
 from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.cli.program import PROGRAM

@@ -14,6 +14,6 @@ APP = App(
         ),
     },
     settings=True,
-    checks=("newsbot.apps.sinks.rules:check",),
+    checks=("newsbot.apps.sinks.follower:check",),
     followers=("newsbot.apps.sinks.follower:followers",),
 )

@@ -10,10 +10,8 @@ from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from typing import Any
 
-from newsbot.apps.followers.following import FollowerRun, FollowerState, Step, rewind, states
-from newsbot.apps.followers.threads import RENEWAL, renew
-from newsbot.apps.sinks.follower import PREFIX, followers, refused_file
-from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
+from newsbot.apps.followers.following import RENEWAL, FollowerRun, FollowerState, Step, renew, rewind, states
+from newsbot.apps.sinks.follower import FILE, PREFIX, Sink, followers, read_sinks, refused_file
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Action, Argument, Call, moment
 from newsbot.cli.program import PROGRAM

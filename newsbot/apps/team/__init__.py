@@ -2,8 +2,6 @@
 
 Files in reading order:
 
-* ``people``: people, their roles and their tokens
-* ``journal``: the log of actions
-* ``reading``: what a person has read and starred
+* ``people``: people, their roles and tokens, what they have read and starred, and the log of their actions
 * ``command``: ``newsbot team``
 """

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from newsbot.apps.team.journal import Journal
-from newsbot.apps.team.people import ROLES, people
+from newsbot.apps.team.people import ROLES, Journal, people
 from newsbot.apps.team.people import add as add_person
 from newsbot.apps.team.people import revoke as revoke_person
 from newsbot.backends import data_folder, open_storage

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.transfer.copies import Choice, Side
 from newsbot.apps.transfer.copying import (
     Compared,
     Journal,
@@ -17,7 +18,6 @@ from newsbot.apps.transfer.copying import (
     compare_all,
     copy_all,
 )
-from newsbot.apps.transfer.side import Choice, Side
 from newsbot.backends import DATA_FILE, data_file, data_folder
 from newsbot.cli.command import FAULT, Action, Argument, Call, moment, positive
 from newsbot.cli.terminal import Report, Totals, columns, lines, make_console

@@ -18,8 +18,8 @@ from aiohttp import web
 
 from newsbot import backends
 from newsbot.apps.alerts.watch import Watch, options_from, tell
-from newsbot.apps.followers.threads import FollowerThread
-from newsbot.apps.signatures.signing import DIRECTORY, Signer, open_signer
+from newsbot.apps.followers.following import FollowerThread
+from newsbot.apps.signatures.middleware import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
 from newsbot.apps.web.incoming import MAX_BODY, listening, receiving

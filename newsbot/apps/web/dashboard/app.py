@@ -14,8 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from aiohttp import web
 
 from newsbot.apps.operations.explain import explain
-from newsbot.apps.team.journal import Journal
-from newsbot.apps.team.people import people
+from newsbot.apps.team.people import Journal, people
 from newsbot.apps.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.apps.web.dashboard.api import add_api
 from newsbot.apps.web.dashboard.endpoints import OPERATIONS, Operation

@@ -29,7 +29,7 @@ from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
 from newsbot.apps.search.query import narrowed
 from newsbot.apps.search.usefulness import FOUND, SAVED
-from newsbot.apps.team.reading import State
+from newsbot.apps.team.people import State
 from newsbot.apps.web.dashboard import articles as library
 from newsbot.apps.web.dashboard.access import person
 from newsbot.apps.web.dashboard.articles import (

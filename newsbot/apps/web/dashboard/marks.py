@@ -1,4 +1,4 @@
-"""What each person has read and starred (:mod:`newsbot.apps.team.reading`).
+"""What each person has read and starred (:mod:`newsbot.apps.team.people`).
 
 An article that a person opens is read. These marks are written together a moment later, so that pages do not
 wait for them.
@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from newsbot.apps.team.reading import Change, Reading, State, reading_of, shared_readings
+from newsbot.apps.team.people import Change, Reading, State, reading_of, shared_readings
 from newsbot.apps.web.readers import Readers
 from newsbot.clock import Clock, system_clock
 from newsbot.errors import DataError

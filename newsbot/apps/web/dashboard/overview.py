@@ -12,7 +12,7 @@ import numpy as np
 from newsbot.apps.alerts.state import current
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.verdict import Verdict, verdict
-from newsbot.apps.progress.figures import share
+from newsbot.apps.progress.summary import share
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import Watched

@@ -18,7 +18,6 @@ from markupsafe import Markup, escape
 
 from newsbot.apps.operations.explain import relation_text
 from newsbot.apps.operations.verdict import in_words
-from newsbot.apps.progress.figures import percent
 from newsbot.apps.web.language import (
     LANGUAGES,
     ago,
@@ -34,7 +33,7 @@ from newsbot.apps.web.language import (
     translate,
 )
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import clean, printable
+from newsbot.cli.terminal import clean, percent, printable
 
 CSP: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "

@@ -24,8 +24,7 @@ from yarl import URL
 from newsbot import __version__
 from newsbot.apps.alerts.saved import saved_searches
 from newsbot.apps.search.articles import Attention
-from newsbot.apps.team.journal import Journal
-from newsbot.apps.team.reading import Reading
+from newsbot.apps.team.people import Journal, Reading
 from newsbot.apps.web.dashboard.access import Access, become, person
 from newsbot.apps.web.dashboard.articles import (
     EVERYTHING,
