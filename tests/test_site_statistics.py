@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.cli.terminal import percent
 from newsbot.apps.progress.summary import (
-from newsbot.cli.terminal import percent
     Figures,
     Rates,
     causes,
@@ -18,6 +16,7 @@ from newsbot.cli.terminal import percent
     site_figures,
     total,
 )
+from newsbot.cli.terminal import percent
 from newsbot.sites.statistics import site_counters
 
 STATS = {
