@@ -12,7 +12,6 @@ from newsbot.apps.progress.summary import (
     causes,
     duration,
     figures,
-    percent,
     site_figures,
     total,
 )
