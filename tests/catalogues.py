@@ -33,7 +33,7 @@ SENTENCES = (
     "apps/alerts/rules.py",
     "apps/web/dashboard/endpoints.py",
     "apps/web/dashboard/proposals.py",
-    "apps/web/dashboard/marks.py",
+    "apps/web/dashboard/articles.py",
     "apps/team/people.py",
     "apps/web/dashboard/schema.py",
     "apps/web/dashboard/service.py",
@@ -44,13 +44,13 @@ SENTENCES = (
 """Modules whose sentences pages show."""
 PARTS = {
     "apps/alerts/saved.py": "ArgumentError",
-    "apps/alerts/state.py": "signs",
+    "apps/alerts/rules.py": "signs",
     "apps/search/query.py": "_note",
     "apps/search/articles.py": "explain signs",
     "apps/operations/sources.py": "ArgumentError",
     "urls.py": "ValueError",
     "errors.py": "did_you_mean",
-    "apps/authoring/writing.py": "site_named",
+    "apps/authoring/learn.py": "site_named",
     "apps/authoring/importing.py": "ValueError ArgumentError",
 }
 """Modules of which only some sentences are shown: those in these calls and in these functions."""

@@ -19,10 +19,18 @@ from scrapy.settings import Settings
 from warcio.archiveiterator import ArchiveIterator
 
 from newsbot.apps import outgoing as s3
-from newsbot.apps.archive.cdxj import INDEX, latest, page_at, surt, write_index
-from newsbot.apps.archive.recording import Archive, Indexes, open_archive, prune
-from newsbot.apps.archive.uploads import COPIED
-from newsbot.apps.archive.writer import OPEN, WarcFolder, packed_exchange
+from newsbot.apps.archive.middleware import Archive, Indexes, open_archive, prune
+from newsbot.apps.archive.writer import (
+    COPIED,
+    INDEX,
+    OPEN,
+    WarcFolder,
+    latest,
+    packed_exchange,
+    page_at,
+    surt,
+    write_index,
+)
 from newsbot.backends import open_storage
 from newsbot.errors import UserError
 from newsbot.items import Article

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from newsbot.apps.authoring.hints import find_hints
+from newsbot.apps.authoring.command import find_hints
 from newsbot.items import KINDS
 from newsbot.pages.rules.expressions import MAX_LENGTH, compile_pattern
 from newsbot.pages.rules.keys import KEYS

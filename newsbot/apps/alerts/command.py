@@ -10,10 +10,9 @@ from contextlib import closing
 from typing import Any
 
 from newsbot.apps.alerts import saved as saving
+from newsbot.apps.alerts.extension import Delivery, Options, Watch, options_from, tell
 from newsbot.apps.alerts.outputs import only_log
-from newsbot.apps.alerts.rules import Alert, Message
-from newsbot.apps.alerts.state import Entry, current
-from newsbot.apps.alerts.watch import Delivery, Options, Watch, options_from, tell
+from newsbot.apps.alerts.rules import Alert, Entry, Message, current
 from newsbot.apps.operations.verdict import line_of, verdict
 from newsbot.apps.search.articles import searching
 from newsbot.backends import open_frontier, open_rules, open_storage, stored

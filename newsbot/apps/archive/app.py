@@ -23,8 +23,8 @@ APP = App(
         },
         "EXTENSIONS": {"newsbot.apps.archive.media.MediaFiles": 540},
     },
-    checks=("newsbot.apps.archive.recording:check",),
+    checks=("newsbot.apps.archive.middleware:check",),
     pages=("newsbot.apps.archive.pages:add",),
     notes={"backfill:": Owner.SITE_IN_KIND},
-    pruning={"raw": "newsbot.apps.archive.recording:prune"},
+    pruning={"raw": "newsbot.apps.archive.middleware:prune"},
 )

@@ -23,10 +23,19 @@ from datetime import UTC, datetime, timedelta
 
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
-from newsbot.apps.archive.cdx import Capture, CommonCrawl, Index, Part, Place, Wanted, Wayback
+from newsbot.apps.archive.cdx import (
+    Capture,
+    CommonCrawl,
+    Index,
+    PacedClient,
+    Part,
+    Place,
+    RemoteFault,
+    Wanted,
+    Wayback,
+)
 from newsbot.apps.archive.importing import NOTE_EVERY, Importer
 from newsbot.apps.archive.reader import Page
-from newsbot.apps.archive.remote import PacedClient, RemoteFault
 from newsbot.backends import open_rules, open_storage
 from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
 from newsbot.cli.program import PROGRAM

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from newsbot.apps.authoring.importing import MAX_LIST_BYTES, Sites, read_addresses, read_opml
-from newsbot.apps.authoring.writing import STARTER, add_starter, rule_path, starter_sites, write_new
+from newsbot.apps.authoring.learn import STARTER, add_starter, rule_path, starter_sites, write_new
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted

@@ -28,8 +28,17 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from scrapy.exporters import CsvItemExporter
 
 from newsbot import __version__
-from newsbot.apps.archive.cdxj import MAX_BODY, Place, cdxj_line, latest, unindexed
-from newsbot.apps.archive.writer import packed, packed_info, to_record, warc_date
+from newsbot.apps.archive.writer import (
+    MAX_BODY,
+    Place,
+    cdxj_line,
+    latest,
+    packed,
+    packed_info,
+    to_record,
+    unindexed,
+    warc_date,
+)
 from newsbot.config.apps import load, load_optional
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.items import Article

@@ -10,7 +10,7 @@ APP = App(
         "searches": (
             "Read",
             "List, show and delete the results of the spider search",
-            "newsbot.apps.monitor.searches:ACTIONS",
+            "newsbot.apps.monitor.command:SEARCHES",
         ),
         "monitor": (
             "Look after",
@@ -29,5 +29,5 @@ APP = App(
             "MongoDB": "newsbot.apps.monitor.results_mongodb:MongoChecks",
         },
     },
-    removal=("newsbot.apps.monitor.removal:forget",),
+    removal=("newsbot.apps.monitor.results:forget",),
 )

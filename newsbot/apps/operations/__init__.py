@@ -3,9 +3,9 @@
 An action is a function that reads the options, does the work and prints the result. ``ACTIONS`` at the end of
 a module declares the command and its options.
 
-* ``add``, ``remove``, ``prune``: change data
+* ``add``: queues URLs, also of families, which it shows, opens and resets
+* ``remove``: removes URLs and domains (``scrapy remove``) and old data (``scrapy prune``)
 * ``articles``: finds and shows articles
-* ``families``: shows, opens and resets the families of a site's addresses
 * ``explain``: explains one URL (``scrapy why``)
 * ``verdict``: decides in one place whether the whole crawl works
 * ``sources``: reports on sites and their sources

@@ -35,7 +35,7 @@ APP = App(
         "prune": (
             "Look after",
             "Delete data that are older than the settings allow",
-            "newsbot.apps.operations.prune:ACTIONS",
+            "newsbot.apps.operations.remove:PRUNING",
         ),
         "completion": (
             "More",

@@ -9,7 +9,7 @@ APP = App(
         "sensor": (
             "More",
             "Read the access log of a site and report new and changed pages to newsbot",
-            "newsbot.apps.push.sensor.command:ACTIONS",
+            "newsbot.apps.push.sensor.accesslog:ACTIONS",
         ),
     },
 )

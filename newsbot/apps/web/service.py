@@ -17,16 +17,15 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from newsbot import backends
-from newsbot.apps.alerts.watch import Watch, options_from, tell
+from newsbot.apps.alerts.extension import Watch, options_from, tell
 from newsbot.apps.followers.following import FollowerThread
 from newsbot.apps.signatures.middleware import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
 from newsbot.apps.web.incoming import MAX_BODY, listening, receiving
 from newsbot.apps.web.outgoing import Outgoing
-from newsbot.apps.web.push_intake import Desk, OffThread
+from newsbot.apps.web.push_intake import Desk, OffThread, Subscriber, Subscriptions
 from newsbot.apps.web.push_receiver import Receiver
-from newsbot.apps.web.subscriptions import Subscriber, Subscriptions
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.clock import system_clock
 from newsbot.config.check import SettingsLike, number_of, value_of

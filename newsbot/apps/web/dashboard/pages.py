@@ -13,7 +13,7 @@ from typing import Any
 
 from aiohttp import web
 
-from newsbot.apps.authoring.writing import starter_sites
+from newsbot.apps.authoring.learn import starter_sites
 from newsbot.apps.operations.explain import Explanation, conclusion, details, rows
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.search.usefulness import READ
@@ -45,7 +45,16 @@ from newsbot.apps.web.dashboard.endpoints import (
     choice_of,
 )
 from newsbot.apps.web.dashboard.exports import MAX_IN_FILE
-from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
+from newsbot.apps.web.dashboard.overview import (
+    ORDERS,
+    TREND_DAYS,
+    all_sites,
+    crawl_state,
+    crawl_verdict,
+    current_troubles,
+    has_problem,
+    in_order,
+)
 from newsbot.apps.web.dashboard.plots import (
     activity_plots,
     attention_plot,
@@ -54,7 +63,7 @@ from newsbot.apps.web.dashboard.plots import (
     reports_plot,
 )
 from newsbot.apps.web.dashboard.proposals import CRAWL_TIMEOUT
-from newsbot.apps.web.dashboard.rendering import answer
+from newsbot.apps.web.dashboard.rendering import answer, message
 from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
 from newsbot.apps.web.dashboard.service import (
     Dashboard,
@@ -65,8 +74,6 @@ from newsbot.apps.web.dashboard.service import (
     stored_articles,
     top_events_of,
 )
-from newsbot.apps.web.dashboard.sites import ORDERS, TREND_DAYS, all_sites, has_problem, in_order
-from newsbot.apps.web.language import message
 from newsbot.apps.web.readers import StillComputing
 from newsbot.cli.terminal import clean
 from newsbot.errors import ArgumentError
