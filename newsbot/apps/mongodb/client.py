@@ -441,7 +441,7 @@ def conditions(where: ArticleFilter | None) -> Document:
 
 def strings(*values: str) -> Document:
     """Return the condition that a field is one of these strings, for a field whose index has only strings
-    (``only`` in schema.py).
+    (``only`` in storage.py).
 
     MongoDB uses such an index only for queries with the same ``$type``. Otherwise it reads all documents.
     """
