@@ -39,7 +39,6 @@ SENTENCES = (
     "apps/web/dashboard/service.py",
     "apps/web/readers.py",
     "apps/sso/provider.py",
-    "apps/sso/provider.py",
 )
 """Modules whose sentences pages show."""
 PARTS = {
