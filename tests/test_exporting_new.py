@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from newsbot.apps.export import command
 from newsbot.apps.export.command import export_new
-from newsbot.apps.export.feed import SUMMARY, feed_of, to_feed
+from newsbot.apps.export.formats import SUMMARY, feed_of, to_feed
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.errors import UserError
 from newsbot.pages.discovery.feeds import parse_feed

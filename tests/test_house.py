@@ -39,12 +39,12 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        60_830, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        60_747, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
-    "core_lines": Count(16_373, 16_000, "lines of code of the core"),
-    "library_lines": Count(11_910, 10_500, "lines of code of the library, newsbot/pages/"),
-    "app_lines": Count(4_451, 4_497, "lines of code of the largest app"),
-    "files": Count(433, 300, "Python files, __init__.py included"),
+    "core_lines": Count(16_371, 16_000, "lines of code of the core"),
+    "library_lines": Count(11_850, 10_500, "lines of code of the library, newsbot/pages/"),
+    "app_lines": Count(4_497, 4_500, "lines of code of the largest app"),
+    "files": Count(416, 300, "Python files, __init__.py included"),
     "top_modules": Count(7, 7, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -55,7 +55,6 @@ COUNTS: Mapping[str, Count] = {
 SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/storage/waiting.py": "an interface with one type",
     "newsbot/config/contact.py": "who newsbot says it is, for the crawl and for scrapy serve",
-    "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/apps/followers/extension.py": "Scrapy's settings name it",
     "newsbot/pages/extraction/documents.py": "an interface for apps",

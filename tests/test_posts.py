@@ -566,7 +566,7 @@ def test_posts_are_stored_apart_from_articles_and_edits_are_versions(site, world
 def test_older_parts_are_read_and_nothing_that_a_service_forbids(site, world) -> None:
     world.rule("harbour.test", f"domain: harbour.test\nfeeds: {SOCIAL}/@harbour\n")
     world.rule("closed.test", "domain: closed.test\nfeeds: http://closed.test/@harbour\n")
-    world.rule("notes.test", "domain: post.test\nfeeds: http://notes.test/feed.json\n")
+    world.rule("notes.test", "domain: notes.test\nfeeds: http://notes.test/feed.json\n")
     full = [status(number, CLOSED.replace("eastern", f"{number}th")) for number in range(240, 200, -1)]
     site.page(f"{SOCIAL}/@harbour", PAGE)
     site.page("http://closed.test/@harbour", PAGE)

@@ -15,7 +15,7 @@ from newsbot.apps.operations.notifier_trust import HALF_LIFE, LEAST, Budget, Led
 from newsbot.apps.push import protocols
 from newsbot.apps.push import protocols as hints
 from newsbot.apps.push.signatures import SeenOnce
-from newsbot.pages.discovery.hubs import hubs_in, topic_and_hubs
+from newsbot.pages.discovery.autodiscovery import hubs_in, topic_and_hubs
 from tests.builders import ManualClock
 
 TOPIC, HUB = "https://news.test/feed.xml", "https://hub.test/"

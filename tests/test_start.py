@@ -16,8 +16,7 @@ import pytest
 import newsbot.commands
 from newsbot.apps.authoring.new import ARTICLES, SECONDS
 from newsbot.apps.demo.server import DEFAULT_ARTICLES
-from newsbot.apps.export.feed import TYPES
-from newsbot.apps.export.formats import FORMATS
+from newsbot.apps.export.formats import FORMATS, TYPES
 from newsbot.apps.monitor.command import SHOWN
 from newsbot.cli.command import Action, NewsbotCommand, make_parser
 from newsbot.config.apps import load

@@ -21,7 +21,7 @@ from newsbot.crawl.recrawl_policy import PollBudget
 from newsbot.crawl.visit import Visit
 from newsbot.frontier.base import Entry, Frontier
 from newsbot.items import Bounded, Kind, PageRecord, Reason, Where, batched
-from newsbot.pages.discovery.hubs import topic_and_hubs
+from newsbot.pages.discovery.autodiscovery import topic_and_hubs
 from newsbot.pages.discovery.list_pages import is_archive, is_pagination
 from newsbot.pages.rules import RuleSet
 from newsbot.recrawl.pages import OldList

@@ -18,9 +18,18 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Kind, Link, Where
 from newsbot.pages.rules.expressions import compile_pattern
-from newsbot.pages.rules.load import Loaded, RuleFile, read_files, read_folder
+from newsbot.pages.rules.load import (
+    Loaded,
+    RuleFile,
+    Value,
+    duration,
+    effective,
+    overview,
+    read_files,
+    read_folder,
+    verdict,
+)
 from newsbot.pages.rules.rule import Pattern, Rule, classify
-from newsbot.pages.rules.show import Value, duration, effective, overview, verdict
 from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import kept, learns
 from newsbot.urls import canonicalize
@@ -486,7 +495,7 @@ ACTIONS = (
     Action(
         "export opml",
         "Write the feeds of all sites as OPML, with a folder for each tag, to stdout or a file",
-        "newsbot.apps.export.feed:export_opml",
+        "newsbot.apps.export.formats:export_opml",
         Argument("-o", "--output", metavar="FILE", type=Path, help="output file, replaced at the end"),
     ),
     Action(

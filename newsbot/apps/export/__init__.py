@@ -2,8 +2,8 @@
 
 Files in reading order:
 
-* ``formats``: the file formats and their writers, also for web archives with the archived pages of articles
+* ``formats``: the file formats and their writers, also for web archives with the archived pages of articles,
+  Atom and RSS feeds, and the feeds of all sites as OPML
 * ``parquet``: the writer for Apache Parquet
-* ``feed``: articles as an Atom or RSS feed, and the feeds of all sites as OPML, from templates
 * ``command``: ``scrapy articles export``, also what continues an earlier export, and ``feed``
 """

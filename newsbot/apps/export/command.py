@@ -26,8 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from newsbot.apps.export.feed import feed_of
-from newsbot.apps.export.formats import FORMATS, Format, Write, format_of, writer_of
+from newsbot.apps.export.formats import FORMATS, Format, Write, feed_of, format_of, writer_of
 from newsbot.apps.files import atomic_target
 from newsbot.apps.operations.articles import chosen
 from newsbot.apps.search.articles import open_search, searching

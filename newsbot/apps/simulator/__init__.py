@@ -22,6 +22,6 @@ Files for both:
 * ``control``: the run log, and its control over HTTP
 * ``command``: the actions of ``scrapy simulate``; ``arguments`` declares them
 * ``files``: reads and writes tables, logs and runs (Parquet and CSV)
-* ``report``: writes report.html with charts by matplotlib; ``reports`` finds such files in a folder
+* ``report``: writes report.html with charts by matplotlib
 * ``requirements``: optional packages, compiled loops, the check of free memory
 """

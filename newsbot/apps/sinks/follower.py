@@ -39,8 +39,7 @@ from newsbot.errors import Problem, RulesError, did_you_mean
 from newsbot.items import Article
 from newsbot.pages.rights import opted_out
 from newsbot.pages.rules.rule import Rule
-from newsbot.pages.rules.secret import Secret
-from newsbot.pages.rules.yamlfile import YamlFault, line_of, read_tree
+from newsbot.pages.rules.yamlfile import Secret, YamlFault, line_of, read_tree
 from newsbot.storage.articles import Changes
 
 TARGETS: Mapping[str, str] = {

@@ -9,7 +9,7 @@ APP = App(
         "team": (
             "Read",
             "Give people tokens for the dashboard, and show what they did",
-            "newsbot.apps.team.command:ACTIONS",
+            "newsbot.apps.team.people:ACTIONS",
         )
     },
 )

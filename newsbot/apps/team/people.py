@@ -1,4 +1,4 @@
-"""People with their roles. A person has a token, or logs in through the single sign-on.
+"""``newsbot team``: people with their roles. A person has a token, or logs in through the single sign-on.
 
 Each person is a note in the storage. It has the hash of the token and not the token, so nobody can read
 tokens from the storage. Tokens are random, so the hash needs no salt.
@@ -10,30 +10,25 @@ folder of the machine that runs ``newsbot serve``.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-from newsbot.clock import utc
-from newsbot.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from newsbot.storage.notes import Notes  # the command declares its roles without it
-import json
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
-from newsbot.cli.terminal import one_line
-from newsbot.clock import iso_of
-from newsbot.storage.notes import SharedNotes
+from newsbot.backends import data_folder, open_storage
+from newsbot.cli.command import Action, Argument, Call, one_of, positive
+from newsbot.cli.terminal import columns, one_line
+from newsbot.clock import iso, iso_of, system_clock, utc
+from newsbot.errors import ArgumentError
+from newsbot.storage.notes import Notes, SharedNotes
 from newsbot.urls import fingerprint
 
 KIND = "team"
@@ -222,3 +217,91 @@ class Journal:
                 for line in file:
                     with suppress(ValueError):  # a line that was cut by a full disk
                         yield json.loads(line)
+
+
+_PEOPLE = columns("name | role | token | since")
+
+
+def show(call: Call) -> None:
+    """Print all people."""
+    with closing(open_storage(call.settings)) as storage:
+        found = sorted(people(storage.notes).values(), key=lambda one: one.name)
+    if call.json:
+        rows = [{"name": one.name, "role": one.role, "since": iso(one.since)} for one in found]
+        call.document([row | {"token": bool(one.token)} for row, one in zip(rows, found, strict=True)])
+        return
+    call.table(_PEOPLE, [[one.name, one.role, "yes" if one.token else "no", iso(one.since)] for one in found])
+
+
+def add_to_team(call: Call) -> None:
+    """Add a person, and print the token."""
+    options = call.options
+    with closing(open_storage(call.settings)) as storage:
+        token = add(
+            storage.notes, options.name, options.role, system_clock(), with_token=not options.no_token
+        )
+    if call.json:
+        call.document({"name": options.name, "role": options.role, "token": token})
+        return
+    call.note(f"{options.name}: {options.role}; the token is not shown again" if token else options.role)
+    if token:
+        call.text(token)
+
+
+def remove_from_team(call: Call) -> None:
+    """Remove a person."""
+    with closing(open_storage(call.settings)) as storage:
+        revoke(storage.notes, call.options.name)
+    call.note(f"{call.options.name} is revoked; servers notice it within seconds")
+
+
+def log(call: Call) -> None:
+    """Print what people did."""
+    rows = Journal(data_folder(call.settings)).latest(call.options.limit, call.options.person)
+    if call.json:
+        call.document(rows)
+        return
+    for row in rows:
+        known = " ".join(f"{name}={value}" for name, value in row.items() if name not in _COLUMNS)
+        call.text(f"{row.get('at')}  {row.get('person')}  {row.get('action')}  {known}".rstrip())
+
+
+_COLUMNS = ("at", "person", "action")
+
+
+_PERSON = Argument("name", metavar="NAME", help="a name or an e-mail address")
+
+ACTIONS = (
+    Action("", "List the people with their roles", show),
+    Action(
+        "add",
+        "Add a person and print the token, which is not shown again; for a known person: a new token",
+        add_to_team,
+        _PERSON,
+        Argument(
+            "--role",
+            type=one_of(*ROLES),
+            default="read",
+            metavar="ROLE",
+            help="read (the default), act (also queue, poll, pause, save) or admin (also rules and jobs)",
+        ),
+        Argument(
+            "--no-token",
+            action="store_true",
+            help="the person logs in through the single sign-on only; NAME is the e-mail address there",
+        ),
+    ),
+    Action(
+        "revoke",
+        "Remove a person: the token and all sessions end within seconds",
+        remove_from_team,
+        _PERSON,
+    ),
+    Action(
+        "log",
+        "Show what people did on this machine's dashboard, the latest last",
+        log,
+        Argument("--limit", type=positive, default=50, metavar="N", help="number of lines (50)"),
+        Argument("--person", metavar="NAME", help="only what this person did"),
+    ),
+)

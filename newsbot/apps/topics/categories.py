@@ -43,7 +43,7 @@ from newsbot.backends import stored
 from newsbot.config.check import SettingsLike
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.items import Article, ArticleFilter, batched
-from newsbot.pages.text.stems import stemming, stems
+from newsbot.pages.text.words import stemming, stems
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import fingerprint

@@ -16,7 +16,6 @@ APP = App(
         "push",
         "search",
         "signatures",
-        "simulator",
         "team",
     ),
     commands={

@@ -36,7 +36,7 @@ from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
 from newsbot.items import Bounded, Link, PageRecord, batched
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.discovery.list_pages import find_links
 from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import may_retry
