@@ -27,8 +27,7 @@ from yarl import URL
 from newsbot.apps.push.signatures import sign
 from newsbot.apps.web.dashboard.exports import content
 from newsbot.apps.web.dashboard.service import Dashboard
-from newsbot.apps.web.incoming import read_form
-from newsbot.apps.web.outgoing import Outgoing, OutgoingError
+from newsbot.apps.web.http import Outgoing, OutgoingError, read_form
 from newsbot.clock import Clock, system_clock
 from newsbot.config.check import value_of
 from newsbot.errors import ArgumentError, DataError

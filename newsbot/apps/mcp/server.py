@@ -24,7 +24,7 @@ from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.web.dashboard.access import Guesses
 from newsbot.apps.web.dashboard.articles import find, one_story, top_events, whole
 from newsbot.apps.web.dashboard.overview import all_sites, one_site
-from newsbot.apps.web.incoming import network_of
+from newsbot.apps.web.http import network_of
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.clock import iso, parse_moment, system_clock, utc

@@ -4,7 +4,7 @@ If there is no room, the least recently used files are deleted. Each file is del
 picture of a removed article does not stay.
 
 A missing picture is fetched from its site. The request is sent as a notice's request is
-(:mod:`newsbot.apps.web.outgoing`): without cookies and without a referrer, and never to a private address. It
+(:mod:`newsbot.apps.web.http`): without cookies and without a referrer, and never to a private address. It
 is not sent if the robots.txt of the host forbids it. Crawls and this module share the robots.txt of each
 host, which is fetched once a day.
 
@@ -31,7 +31,7 @@ from protego import Protego
 
 from newsbot.apps.web.dashboard.rendering import HEADERS
 from newsbot.apps.web.dashboard.service import Dashboard
-from newsbot.apps.web.outgoing import Answer, Outgoing, OutgoingError
+from newsbot.apps.web.http import Answer, Outgoing, OutgoingError
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.backends import data_folder
 from newsbot.clock import system_clock

@@ -11,5 +11,5 @@ APP = App(
             "newsbot.apps.rendering.middleware.RenderingMiddleware": 540,
         },
     },
-    checks=("newsbot.apps.rendering.browser:check",),
+    checks=("newsbot.apps.rendering.middleware:check",),
 )

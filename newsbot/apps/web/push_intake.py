@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 from newsbot.apps.operations.notifier_trust import TRUST, Budget, Ledger, Trust
 from newsbot.apps.push.protocols import Subscription, end_of_lease, request_of, subscribe, was_asked
 from newsbot.apps.push.signatures import TOLERANCE
-from newsbot.apps.web.outgoing import Outgoing, OutgoingError
+from newsbot.apps.web.http import Outgoing, OutgoingError
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.source_state import HUB

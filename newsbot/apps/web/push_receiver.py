@@ -17,8 +17,7 @@ from aiohttp import web
 from newsbot.apps.operations.notifier_trust import Budget
 from newsbot.apps.push import protocols
 from newsbot.apps.push.signatures import TOLERANCE, SeenOnce, genuine_notice
-from newsbot.apps.web.incoming import MAX_BODY, read_form, sender_of
-from newsbot.apps.web.outgoing import Outgoing, OutgoingError
+from newsbot.apps.web.http import MAX_BODY, Outgoing, OutgoingError, read_form, sender_of
 from newsbot.apps.web.push_intake import Desk, Fate, OffThread, Subscriptions, notifier_name
 from newsbot.clock import Clock
 from newsbot.pages.discovery.feeds import MAX_BODY as MAX_FEED

@@ -22,8 +22,7 @@ from newsbot.apps.followers.following import FollowerThread
 from newsbot.apps.signatures.middleware import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
-from newsbot.apps.web.incoming import MAX_BODY, listening, receiving
-from newsbot.apps.web.outgoing import Outgoing
+from newsbot.apps.web.http import MAX_BODY, Outgoing, listening, receiving
 from newsbot.apps.web.push_intake import Desk, OffThread, Subscriber, Subscriptions
 from newsbot.apps.web.push_receiver import Receiver
 from newsbot.cli.command import Action, Argument, Call

@@ -30,7 +30,7 @@ from newsbot.apps.web.dashboard.rendering import COOKIE as COOKIE_OF_LANGUAGE
 from newsbot.apps.web.dashboard.rendering import HEADERS, LANGUAGES, json_answer
 from newsbot.apps.web.dashboard.schema import Parameter, Schema, given, schema_of
 from newsbot.apps.web.dashboard.service import Dashboard, Memos, asset, in_our_words
-from newsbot.apps.web.incoming import read_form
+from newsbot.apps.web.http import read_form
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.backends import data_folder
 from newsbot.cli.command import plain

@@ -60,7 +60,7 @@ from newsbot.apps.web.dashboard.overview import (
 from newsbot.apps.web.dashboard.proposals import Job, JobLog, Jobs, Proposal
 from newsbot.apps.web.dashboard.schema import Parameter, date, number, one_of, several, upload, words
 from newsbot.apps.web.dashboard.service import Dashboard, saved_today, top_events_of
-from newsbot.apps.web.incoming import MAX_BODY
+from newsbot.apps.web.http import MAX_BODY
 from newsbot.apps.web.readers import Data
 from newsbot.cli.command import plain
 from newsbot.cli.program import PROGRAM

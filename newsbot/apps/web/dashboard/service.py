@@ -47,7 +47,7 @@ from newsbot.apps.web.dashboard.rendering import (
     make_environment,
     message,
 )
-from newsbot.apps.web.incoming import read_form
+from newsbot.apps.web.http import read_form
 from newsbot.apps.web.readers import SOON, Data, Known, Memo, Readers, StillComputing
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import system_clock, utc

@@ -1,8 +1,14 @@
-"""Limits the number of connections, the size and time of requests, and the number of log lines.
+"""HTTP of the server: limits of the requests that it gets, and the client for the requests that it sends.
 
-Without limits, a connection that sends half a request would use a file descriptor for an hour. Many such
-connections would use all file descriptors of the process. The module also contains functions that return the
-fields of a form and the address of the sender.
+The number of connections, the size and time of requests, and the number of log lines are limited. Without
+limits, a connection that sends half a request would use a file descriptor for an hour. Many such connections
+would use all file descriptors of the process.
+
+Push notices cause requests to WebSub hubs, and for key files of IndexNow. Any machine can send a notice, so
+requests to its URLs must not reach machines in the private network (server-side request forgery). Private
+addresses are refused. Ports that web servers do not usually use are refused too. The resolver checks the IP
+address, and the connection uses the checked address. So an attack with a name that later resolves to a
+private address (DNS rebinding) fails. The target of each redirect is checked too.
 """
 
 from __future__ import annotations
@@ -11,23 +17,31 @@ import asyncio
 import errno
 import logging
 import resource
+import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from types import TracebackType
 from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
 
-from aiohttp import web
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector, web
+from aiohttp.abc import ResolveResult
 from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.resolver import ThreadedResolver
 from aiohttp.typedefs import Middleware
 
 from newsbot.apps.push.signatures import SeenOnce
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, system_clock
+from newsbot.crawl import address_guard as publichosts
 from newsbot.errors import UserError
+from newsbot.urls import canonicalize
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +55,10 @@ MAX_LINE = 2**15
 This is enough for a URL of 2,000 letters, which take up to 12 bytes each if they are percent-encoded.
 """
 MAX_BODY = 2**20
-"""Maximum length of a body in bytes, except for the feeds that subscribed hubs send."""
+"""Maximum length in bytes of a body, except for the feeds that subscribed hubs send.
+
+The rest of a response is ignored.
+"""
 LARGE_AT_ONCE = 4
 """Maximum number of bodies larger than MAX_BODY that are in memory at once."""
 MAX_CONNECTIONS = 1000
@@ -287,3 +304,153 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return ip_address(text.strip())
     except ValueError:
         return None
+
+
+MAX_HOPS = 5
+"""Maximum number of redirects that a request follows."""
+REQUEST_TIMEOUT = 10.0
+"""Maximum time in seconds from a request to the end of its response."""
+
+
+class OutgoingError(Exception):
+    """No response was received. The message gives the reason in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response. ``url`` is the URL after redirects, and ``body`` has at most MAX_BODY bytes, or those of
+    the limit that the caller has given."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+Check = Callable[[str], Awaitable[None]]
+"""A function that refuses the URL of a request with :class:`OutgoingError`."""
+
+
+class GuardedResolver(ThreadedResolver):
+    """A resolver for aiohttp that refuses names with private addresses."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """Return the addresses of a host. Raises ``OSError`` if one of them is private."""
+        found = await super().resolve(host, port, family)
+        # One private address is enough to refuse the host, because aiohttp may connect to any of its
+        # addresses.
+        private = [one["host"] for one in found if not publichosts.is_public(one["host"])]
+        if private:
+            raise OSError(errno.EACCES, f"{host} resolves to the private address {private[0]}")
+        return found
+
+
+class Outgoing:
+    """An HTTP client that refuses private addresses and unusual ports. Use it with ``async with``.
+
+    With ``allow_private`` (setting NEWSBOT_ALLOW_PRIVATE), all addresses and ports are allowed.
+    """
+
+    def __init__(self, user_agent: str, *, allow_private: bool = False) -> None:
+        self._allow_private = allow_private
+        resolver = None if allow_private else GuardedResolver()
+        self._session = ClientSession(
+            # Without a DNS cache, the resolver checks each connection.
+            connector=TCPConnector(resolver=resolver, use_dns_cache=False, limit=20),
+            timeout=ClientTimeout(total=REQUEST_TIMEOUT),
+            headers={"User-Agent": user_agent},
+            # Without cookies, a site cannot recognise later requests.
+            cookie_jar=DummyCookieJar(),
+            # A proxy from the environment variables would resolve the names itself, without the guard.
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Outgoing:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._session.close()
+
+    async def get(self, url: str, *, limit: int = MAX_BODY, check: Check | None = None) -> Answer:
+        """Fetch ``url`` and follow redirects. At most ``limit`` bytes of the body are read.
+
+        ``check`` is called before each request; it refuses a URL with :class:`OutgoingError`. Raises
+        :class:`OutgoingError`.
+        """
+        return await self._ask("GET", url, None, limit=limit, check=check)
+
+    async def post(
+        self,
+        url: str,
+        form: Mapping[str, str] | bytes,
+        kind: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a form, or bytes of the media type ``kind``, and follow redirects that keep the method.
+
+        Raises :class:`OutgoingError`.
+        """
+        return await self._ask("POST", url, form, headers or ({"Content-Type": kind} if kind else None))
+
+    async def _ask(
+        self,
+        method: str,
+        url: str,
+        data: Mapping[str, str] | bytes | None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        limit: int = MAX_BODY,
+        check: Check | None = None,
+    ) -> Answer:
+        for _ in range(MAX_HOPS + 1):
+            self._check(url)
+            if check is not None:
+                await check(url)
+            answer = await self._once(method, url, data, headers, limit)
+            target = answer.headers.get("Location")
+            # 301, 302 and 303 would change POST to GET, so only 307 and 308 are followed (RFC 9110, 15.4).
+            follows = answer.status in ((307, 308) if method == "POST" else (301, 302, 303, 307, 308))
+            if not follows or not target:
+                return answer
+            url = urljoin(url, target)
+        raise OutgoingError(f"{url[:200]}: more than {MAX_HOPS} redirects")
+
+    def _check(self, url: str) -> None:
+        """Raise :class:`OutgoingError` if the host or the port of a URL is not allowed.
+
+        This check is needed in addition to the resolver, which is not called if the host is an IP address.
+        """
+        try:
+            parts = urlsplit(canonicalize(url))
+            host, port = parts.hostname or "", parts.port
+        except ValueError as error:
+            raise OutgoingError(f"{url[:200]!r} is not a valid URL") from error
+        if not self._allow_private and publichosts.is_local(host):
+            raise OutgoingError(f"{host} is not a public address")
+        if not self._allow_private and port not in publichosts.USUAL_PORTS:
+            raise OutgoingError(f"{host}: port {port} is not a usual port of web servers")
+
+    async def _once(
+        self,
+        method: str,
+        url: str,
+        data: Mapping[str, str] | bytes | None,
+        headers: Mapping[str, str] | None,
+        limit: int,
+    ) -> Answer:
+        try:
+            async with self._session.request(
+                method, canonicalize(url), data=data, headers=headers, allow_redirects=False
+            ) as response:
+                # read() returns the bytes that have arrived so far. This can be only the beginning of the
+                # body.
+                body = bytearray()
+                while len(body) < limit and (part := await response.content.read(limit - len(body))):
+                    body += part
+                return Answer(url, response.status, response.headers, bytes(body))
+        except (ClientError, OSError, TimeoutError, ValueError) as error:
+            raise OutgoingError(f"{url[:200]}: {str(error) or type(error).__name__}"[:400]) from error
