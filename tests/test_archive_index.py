@@ -26,7 +26,6 @@ from newsbot.apps.archive.writer import (
     OPEN,
     WarcFolder,
     latest,
-    packed_exchange,
     page_at,
     surt,
     write_index,
@@ -43,6 +42,7 @@ from tests.dashboards import Visitor, served, settings_of, visit
 from tests.newssite import HOST, serve
 from tests.sinkservers import object_store
 from tests.test_warc import exchange
+from tests.warcfiles import packed_exchange
 
 
 @pytest.mark.parametrize(

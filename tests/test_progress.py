@@ -32,8 +32,8 @@ from newsbot.apps.progress.summary import (
     closing_lines,
     figures,
     site_rows,
-    size,
 )
+from newsbot.cli.terminal import size
 
 ROOT = Path(__file__).resolve().parent.parent
 

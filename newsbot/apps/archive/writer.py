@@ -79,11 +79,6 @@ class Exchange:
     """IP address of the server; empty if unknown."""
 
 
-def packed_exchange(exchange: Exchange) -> bytes:
-    """Return the records of :func:`packed_records`, one after the other."""
-    return b"".join(packed_records(exchange))
-
-
 def packed_records(exchange: Exchange) -> tuple[bytes, bytes]:
     """Return the ``response`` record and the ``request`` record, each as a separate gzip member.
 

@@ -16,11 +16,10 @@ from typing import Any
 
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.verdict import Verdict, in_words, line_of, verdict
-from newsbot.apps.progress.summary import share
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, percent, when
+from newsbot.cli.terminal import columns, counted, percent, share, when
 from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry

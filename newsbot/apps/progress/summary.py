@@ -23,7 +23,7 @@ from scrapy.exceptions import NotConfigured
 
 from newsbot.backends import place_of_data
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, make_console, percent, print_table
+from newsbot.cli.terminal import columns, counted, make_console, percent, print_table, share, size
 from newsbot.crawl.arguments import Arguments
 from newsbot.crawl.assembly import Crawl
 from newsbot.extensions import Extension
@@ -148,17 +148,6 @@ def figures(stats: Mapping[str, Any]) -> Figures:
     )
 
 
-def size(count: float) -> str:
-    """Return a number of bytes as text, e.g. ``3.4 MB`` (powers of ten)."""
-    power = 0
-    while count >= 1000 and power < len(_UNITS) - 1:
-        count, power = count / 1000, power + 1
-    return f"{count:.1f} {_UNITS[power]}" if power and count < 100 else f"{count:.0f} {_UNITS[power]}"
-
-
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
-
 def site_figures(stats: Mapping[str, Any]) -> list[SiteFigures]:
     """Return the totals of each site, most articles first. Sites without fetches and errors are left out."""
     sites: dict[str, SiteFigures] = {}
@@ -208,11 +197,6 @@ class Rates:
             return 0.0, 0.0
         minutes = (now - began) / 60.0
         return (current.fetched - first.fetched) / minutes, (current.articles - first.articles) / minutes
-
-
-def share(part: int, whole: int) -> float | None:
-    """Return ``part / whole``, at most 1; None if ``whole`` is 0."""
-    return min(1.0, part / whole) if whole > 0 else None
 
 
 def causes(now: Figures) -> str:

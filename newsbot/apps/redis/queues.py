@@ -474,7 +474,6 @@ class _LevelChanged(Exception):
         self.level = level
 
 
-MAX_QUEUES = 256
 VERSION = 2
 """Version of the key layout if there are several queues. Older versions of newsbot know only one queue."""
 _AT_ONCE = 200  # hosts or entries that are moved with one call

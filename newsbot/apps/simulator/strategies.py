@@ -203,8 +203,6 @@ def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Arra
 WEEK: Final = 7 * DAY
 NUTCH_FASTER: Final = 0.2
 """``db.fetch.schedule.adaptive.dec_rate`` of Apache Nutch."""
-NUTCH_SLOWER: Final = 0.4
-"""``db.fetch.schedule.adaptive.inc_rate``."""
 
 
 class NutchType:
