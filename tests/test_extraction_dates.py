@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.pages.extraction.fields.dates.moments import Written, find_date, parse_stamp, settled
-from newsbot.pages.text.languages import MONTHS, month
+from newsbot.pages.text.names import MONTHS, month
 from tests.extraction_pages import TEXT, json_ld, page, read, rule
 
 

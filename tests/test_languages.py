@@ -31,8 +31,9 @@ from newsbot.pages.extraction.page.page import Page
 from newsbot.pages.extraction.pagination import is_continuation
 from newsbot.pages.extraction.strings import COMMENTS_HEADING
 from newsbot.pages.text import languages
-from newsbot.pages.text import languages as names_in_text
-from newsbot.pages.text.languages import KINDS, Language, compiled, expression, hours_ahead, phrases, read
+from newsbot.pages.text import names as names_in_text
+from newsbot.pages.text.languages import KINDS, Language, compiled, expression, phrases, read
+from newsbot.pages.text.names import hours_ahead
 
 EXAMPLES = Path(__file__).parent / "data" / "languages"
 NOW = datetime(2024, 5, 3, 9, 30, tzinfo=UTC)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from newsbot.dedup.minhash import RUN, SHINGLE, distinct_hashes, shingle_sums, upper_halves
 from newsbot.items import Article
-from newsbot.pages.text.languages import month
+from newsbot.pages.text.names import month
 from newsbot.pages.text.words import UNSPACED, token_bytes, word_pattern
 
 COVERED = 0.6

@@ -36,7 +36,7 @@ from typing import Any
 from zlib import crc32
 
 from newsbot.items import Article
-from newsbot.pages.text.languages import MONTHS
+from newsbot.pages.text.names import MONTHS
 from newsbot.pages.text.words import stem, stemming, tokens
 
 BEGINNING = 1200

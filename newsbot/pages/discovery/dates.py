@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_tz
 from functools import partial
 
-from newsbot.pages.text.languages import hours_ahead
+from newsbot.pages.text.names import hours_ahead
 
 _MAX_LENGTH = 100
 

@@ -24,7 +24,7 @@ from newsbot.items import KINDS, Kind
 from newsbot.pages.rules.expressions import Selector, compile_pattern, read_selector
 from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, ascii_domain
 from newsbot.pages.rules.yamlfile import Secret, line_of
-from newsbot.pages.text.languages import HOURS
+from newsbot.pages.text.names import HOURS
 from newsbot.urls import canonicalize, meant
 
 T = TypeVar("T")

@@ -23,7 +23,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import nepali_datetime  # type: ignore[import-untyped]
 
 from newsbot.items import Precision
-from newsbot.pages.text.languages import HOURS, compiled, hours_ahead, month, phrases
+from newsbot.pages.text.languages import compiled, phrases
+from newsbot.pages.text.names import HOURS, hours_ahead, month
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """The earliest plausible time. Earlier times (1900, 1970) are default values or errors of a page."""
