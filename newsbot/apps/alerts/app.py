@@ -10,7 +10,7 @@ APP = App(
         "alerts": (
             "Look after",
             "Show current problems (silent sources, refusals, lag, disk), send or test alerts",
-            "newsbot.apps.alerts.command:ACTIONS",
+            "newsbot.apps.alerts.extension:ACTIONS",
         ),
     },
     settings=True,

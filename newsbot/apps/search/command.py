@@ -173,7 +173,7 @@ ARTICLES = (
     Action(
         "save",
         "Save a search under a name; a saved search can report new articles",
-        "newsbot.apps.alerts.command:save",
+        "newsbot.apps.alerts.extension:save",
         Argument("name", help="name of the search; replaces an existing search with this name"),
         Argument("query", help="a query as in search, in quotes"),
         Argument(
@@ -190,11 +190,11 @@ ARTICLES = (
         ),
         writes=True,
     ),
-    Action("saved", "List saved searches", "newsbot.apps.alerts.command:saved"),
+    Action("saved", "List saved searches", "newsbot.apps.alerts.extension:list_saved"),
     Action(
         "forget",
         "Delete a saved search",
-        "newsbot.apps.alerts.command:forget",
+        "newsbot.apps.alerts.extension:forget",
         Argument("name", help=f"the name, as listed by {PROGRAM} articles saved"),
         writes=True,
     ),
