@@ -360,7 +360,7 @@ def test_names_of_apps_are_checked(world, apps, message):
     ("chosen", "used"),
     [
         ("spam", {"operations", "progress", "spam"}),
-        ("hub,-operations", {"followers", "progress", "push", "signatures", "simulator", "team"}),
+        ("hub,-operations", {"followers", "progress", "push", "signatures", "team"}),
         (["team", "push"], {"team", "push"}),
         ("", known_apps().keys()),
         ("spam,sinks,-search", {"followers", "operations", "progress", "spam"}),
