@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 from newsbot.apps.search.events import Beginning, Events
 from newsbot.apps.search.index import SearchIndex
 from newsbot.items import Article
-from newsbot.pages.text.stems import stems
+from newsbot.pages.text.words import stems
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "dedup"

@@ -48,7 +48,7 @@ from benchmarks.patience import TooSlow, bounded
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Link, Where
 from newsbot.pages.extraction import read_page
-from newsbot.pages.extraction.body import judge
+from newsbot.pages.extraction.body import text as body_text
 from newsbot.pages.rules.expressions import read_selector
 from newsbot.pages.rules.rule import Layout, Rule
 
@@ -180,14 +180,14 @@ class Folds:
         self._publisher = definitions.publisher
         self._count = int(json.loads((folder / "folds.json").read_text(encoding="utf-8"))["count"])
         self._trees = [
-            judge.from_json((folder / f"forest-{number}.json").read_text(encoding="utf-8"))
+            body_text.from_json((folder / f"forest-{number}.json").read_text(encoding="utf-8"))
             for number in range(self._count)
         ]
 
     def use(self, page: Fields) -> None:
         """Make newsbot use the trees for this page."""
         trees = self._trees[fold_of(self._publisher(page), self._count)]
-        judge.shipped = lambda: trees  # type: ignore[assignment]
+        body_text.shipped = lambda: trees  # type: ignore[assignment]
 
 
 def fold_of(publisher: str, count: int) -> int:

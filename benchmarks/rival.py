@@ -22,7 +22,7 @@ from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 from scrapy_redis.spiders import RedisSpider
 
-from newsbot.apps.mongodb.documents import to_document
+from newsbot.apps.mongodb.client import to_document
 from newsbot.items import Article
 from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.pages.extraction import extract

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from newsbot.dedup.index import text_key
 from newsbot.items import Article
-from newsbot.pages.text.stems import stems
+from newsbot.pages.text.words import stems
 
 SITES = 1000
 SENTENCES = 40_000

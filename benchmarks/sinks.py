@@ -19,10 +19,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from newsbot.apps.followers import threads as followers
+from newsbot.apps.followers import following as followers
 from newsbot.apps.followers.following import FollowerRun, Step
-from newsbot.apps.sinks.follower import SinkFollower
-from newsbot.apps.sinks.rules import Sink
+from newsbot.apps.sinks.follower import Sink, SinkFollower
 from newsbot.backends import open_storage
 from newsbot.dedup.index import text_key
 from newsbot.items import Article

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from newsbot.apps.search.usefulness import weights
-from newsbot.apps.simulator.rivals import MinifluxType, NutchType
+from newsbot.apps.simulator.strategies import MinifluxType, NutchType
 from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.recrawl.policies import Controller, Rates, SquareRootIndex
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from newsbot.apps.web.language import LANGUAGES
+from newsbot.apps.web.dashboard.rendering import LANGUAGES
 
 SCREENS: Mapping[str, tuple[int, int]] = {"desktop": (1440, 900), "phone": (390, 844)}
 _LOOK = """addEventListener("load", () => {

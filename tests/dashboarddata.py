@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from newsbot import backends
-from newsbot.apps.alerts import state as alertbook
+from newsbot.apps.alerts import rules as alertbook
 from newsbot.apps.alerts.rules import Alert
 from newsbot.apps.alerts.saved import save
-from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.report import site_report
-from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
+from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, keep_report, searches_of
 from newsbot.apps.operations.notifier_trust import TRUST, Trust
 from newsbot.frontier.base import Entry
 from newsbot.items import Article, Kind, PageRecord, Position

@@ -12,8 +12,7 @@ from typing import Any, cast
 import numpy as np
 import simpy
 
-from newsbot.apps.simulator.draws import between, stream
-from newsbot.apps.simulator.model import ChangeLog, QueryLog, Routes
+from newsbot.apps.simulator.model import ChangeLog, QueryLog, Routes, between, stream
 
 ROW, CHANGE, QUERY, END, ARRIVAL, ROBOT, EMPTY_END = range(7)
 """Order of events at the same time."""

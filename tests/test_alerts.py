@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from newsbot.apps.alerts import state as book
+from newsbot.apps.alerts import rules as book
+from newsbot.apps.alerts.extension import Options, Watch, tell
 from newsbot.apps.alerts.outputs import OutputError
 from newsbot.apps.alerts.rules import (
     KEPT_HOURS,
@@ -25,7 +26,6 @@ from newsbot.apps.alerts.rules import (
     keep_totals,
     measure,
 )
-from newsbot.apps.alerts.watch import Options, Watch, tell
 from newsbot.clock import system_clock
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind

@@ -19,11 +19,10 @@ from typing import Any
 import pytest
 
 from newsbot.apps.alerts import outputs
+from newsbot.apps.alerts.extension import options_from
 from newsbot.apps.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
-from newsbot.apps.alerts.rules import Alert, Message
+from newsbot.apps.alerts.rules import LOCK, Alert, Message, take_lock
 from newsbot.apps.alerts.saved import Found, Notice, SavedSearch
-from newsbot.apps.alerts.state import LOCK, take_lock
-from newsbot.apps.alerts.watch import options_from
 from newsbot.errors import ArgumentError
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer

@@ -19,10 +19,17 @@ from scrapy.settings import Settings
 from warcio.archiveiterator import ArchiveIterator
 
 from newsbot.apps import outgoing as s3
-from newsbot.apps.archive.cdxj import INDEX, latest, page_at, surt, write_index
-from newsbot.apps.archive.recording import Archive, Indexes, open_archive, prune
-from newsbot.apps.archive.uploads import COPIED
-from newsbot.apps.archive.writer import OPEN, WarcFolder, packed_exchange
+from newsbot.apps.archive.middleware import Archive, Indexes, open_archive, prune
+from newsbot.apps.archive.writer import (
+    COPIED,
+    INDEX,
+    OPEN,
+    WarcFolder,
+    latest,
+    page_at,
+    surt,
+    write_index,
+)
 from newsbot.backends import open_storage
 from newsbot.errors import UserError
 from newsbot.items import Article
@@ -35,6 +42,7 @@ from tests.dashboards import Visitor, served, settings_of, visit
 from tests.newssite import HOST, serve
 from tests.sinkservers import object_store
 from tests.test_warc import exchange
+from tests.warcfiles import packed_exchange
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from newsbot.pages.discovery.autodiscovery import (
 from newsbot.pages.discovery.autodiscovery import (
     find_sections as sections_of,
 )
-from newsbot.pages.discovery.sections import PageLinks
+from newsbot.pages.discovery.list_pages import PageLinks
 from newsbot.pages.extraction.page.page import parse_html
 from newsbot.pages.rules.rule import Pattern, Rule
 

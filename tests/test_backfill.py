@@ -16,9 +16,8 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 import pytest
 
-from newsbot.apps.archive import backfill, cdx, remote
-from newsbot.apps.archive.cdx import Wanted, Wayback, read_answer
-from newsbot.apps.archive.remote import PacedClient, RemoteFault
+from newsbot.apps.archive import backfill, cdx
+from newsbot.apps.archive.cdx import PacedClient, RemoteFault, Wanted, Wayback, read_answer
 from newsbot.items import Article
 from testbed.loopback import LoopbackServer
 from testbed.messages import Answer, Request
@@ -164,7 +163,7 @@ class WebArchive(LoopbackServer):
 
 @pytest.fixture
 def archive(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebArchive]:
-    monkeypatch.setattr(remote, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(cdx, "FIRST_WAIT", 0.0)
     with WebArchive() as server:
         yield server
 
@@ -356,7 +355,7 @@ def test_a_busy_archive_is_asked_again_and_one_that_is_away_is_named(place, arch
     answer = run(place, archive)
     assert (answer.code, answer.json[0]["new"]) == (0, 1)
     assert "status 429; retrying" in answer.err
-    archive.faults = [Answer(status=503)] * remote.TRIES
+    archive.faults = [Answer(status=503)] * cdx.TRIES
     away = run(place, archive, "--again")
     assert (away.code, away.json[0]["done"]) == (1, False)
     assert "503; gave up after 6 attempts; run the same command again to continue" in away.err

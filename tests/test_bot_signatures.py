@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from newsbot.apps.signatures.signing import DIRECTORY, DIRECTORY_TYPE, LIFETIME, Signer, open_signer, sign
+from newsbot.apps.signatures.middleware import DIRECTORY, DIRECTORY_TYPE, LIFETIME, Signer, open_signer, sign
 from newsbot.apps.web.service import running
 from newsbot.errors import ArgumentError
 from testbed.messages import Answer, Request

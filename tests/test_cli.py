@@ -28,6 +28,7 @@ from newsbot.cli.command import (
     positive,
 )
 from newsbot.cli.terminal import Column
+from newsbot.config.apps import known_apps
 from newsbot.errors import ArgumentError, DataError, Problem, RulesError, did_you_mean
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,6 +55,7 @@ def greet(call: Call) -> int | None:
 
 
 class Hello(NewsbotCommand):
+    app = known_apps()["operations"]
     summary = "Say hello"
     actions = (
         Action(
@@ -230,6 +232,7 @@ def test_invalid_amounts(text: str) -> None:
 COMMAND = """
 import logging
 from newsbot.cli.command import Action, Argument, Call, NewsbotCommand
+from newsbot.config.apps import known_apps
 
 def many(call):
     logging.getLogger("x").info("chatter")
@@ -243,6 +246,7 @@ def sleep(call):
     time.sleep(60)
 
 class Command(NewsbotCommand):
+    app = known_apps()["operations"]
     summary = "Count"
     actions = (
         Action("many", "Count", many, Argument("count", type=int)),

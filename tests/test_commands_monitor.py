@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.report import site_report
-from newsbot.apps.monitor.results import PageCheck, checks_of
+from newsbot.apps.monitor.results import PageCheck, checks_of, keep_report
 from tests.commandline import Place
 
 SITE = "https://example.org"

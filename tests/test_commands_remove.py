@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.monitor.kept_reports import keep_report, kept_report
 from newsbot.apps.monitor.report import site_report
-from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
+from newsbot.apps.monitor.results import (
+    PageCheck,
+    SearchResult,
+    checks_of,
+    keep_report,
+    kept_report,
+    searches_of,
+)
 from newsbot.apps.operations import remove as removing
 from newsbot.dedup.index import signature
 from newsbot.dedup.sqlite import SqliteIndex

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from newsbot.apps.corpus.signals import signals
+from newsbot.apps.corpus.writing import signals
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
 from tests.contracts.storage_samples import make_article

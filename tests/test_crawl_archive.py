@@ -8,7 +8,7 @@ import logging
 
 from warcio.archiveiterator import ArchiveIterator
 
-from newsbot.apps.archive.recording import REST, Archive
+from newsbot.apps.archive.middleware import REST, Archive
 from newsbot.apps.archive.writer import WarcFolder
 from tests.crawls import article_html, feed_xml
 from tests.test_warc import exchange, no_room_beyond, stories
@@ -68,7 +68,7 @@ def test_a_full_disk_is_reported_once_and_the_loss_when_it_is_over(tmp_path, cap
     async def keep(number: int) -> None:
         await archive.keep(exchange(number))
 
-    with caplog.at_level(logging.WARNING, "newsbot.apps.archive.recording"):
+    with caplog.at_level(logging.WARNING, "newsbot.apps.archive.middleware"):
         asyncio.run(keep(1))
         with no_room_beyond(0):
             for number in (2, 3):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.pages.discovery.sections import MAX_LINKS
+from newsbot.pages.discovery.list_pages import MAX_LINKS
 from newsbot.ranking.families import ENOUGH
 from testbed.messages import Answer
 from tests.crawls import article_html, feed_xml

@@ -14,8 +14,7 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.apps.mongodb.storage import MongoStorage
-from newsbot.apps.monitor.kept_reports import kept_report
-from newsbot.apps.monitor.results import CheckedPage, checks_of
+from newsbot.apps.monitor.results import CheckedPage, checks_of, kept_report
 from newsbot.apps.monitor.spiders.monitor import _linked, parse_monitoring
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord

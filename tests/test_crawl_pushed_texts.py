@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 import pytest
 from aiohttp import ClientSession
 
+from newsbot.apps.push.protocols import subscribe
 from newsbot.apps.push.signatures import sign
-from newsbot.apps.push.websub import subscribe
 from newsbot.apps.web import service
 from newsbot.pages.rules import RuleSet
 from newsbot.sites import texts as module

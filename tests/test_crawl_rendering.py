@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.apps.rendering.browser import find_browser
-from newsbot.apps.rendering.middleware import RenderTrials
+from newsbot.apps.rendering.middleware import RenderTrials, find_browser
 from newsbot.clock import DAY
 from newsbot.errors import ArgumentError
 from newsbot.storage.sqlite import SqliteStorage

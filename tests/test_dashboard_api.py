@@ -14,7 +14,7 @@ import pytest
 
 from newsbot import backends
 from newsbot.apps.search.articles import ArticleSearch
-from newsbot.apps.web.dashboard.api import description
+from newsbot.apps.web.dashboard.app import description
 from newsbot.apps.web.dashboard.articles import MAX_MEMBERS
 from newsbot.apps.web.dashboard.endpoints import OPERATIONS
 from newsbot.items import Kind

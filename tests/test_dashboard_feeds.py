@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from newsbot.apps.export.feed import feed_of
+from newsbot.apps.export.formats import feed_of
 from newsbot.apps.search.articles import open_search, searching
 from newsbot.backends import open_storage
 from newsbot.items import ArticleFilter

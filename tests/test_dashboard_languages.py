@@ -13,10 +13,18 @@ import pytest
 from lxml import html
 
 from newsbot.apps.search.articles import searching
-from newsbot.apps.web import language
-from newsbot.apps.web.dashboard.rendering import counted_text
+from newsbot.apps.web.dashboard import rendering
+from newsbot.apps.web.dashboard.rendering import (
+    LANGUAGES,
+    counted_text,
+    number_text,
+    parsed,
+    read_catalogue,
+    said,
+    sentence,
+    span,
+)
 from newsbot.apps.web.dashboard.service import MORE_PAGES, PAGES
-from newsbot.apps.web.language import LANGUAGES, number_text, parsed, read_catalogue, said, sentence, span
 from newsbot.storage.articles import story_id
 from tests.catalogues import messages
 from tests.dashboarddata import SITE, address, fill, write_events
@@ -51,9 +59,9 @@ OURS = re.compile(
 
 @pytest.fixture(params=TRANSLATED)
 def code(request: pytest.FixtureRequest) -> Any:
-    token = language._current.set(LANGUAGES[request.param])
+    token = rendering._current.set(LANGUAGES[request.param])
     yield request.param
-    language._current.reset(token)
+    rendering._current.reset(token)
 
 
 @pytest.mark.parametrize("name", TRANSLATED)
@@ -142,8 +150,8 @@ def test_numbers_plural_forms_and_dates_follow_the_language(code: str) -> None:
         ),
     }[code]
     counts = [counted_text(number, "article") for number in (1, 2, 5, 21, 1234)]
-    assert (counts, span(12600.0), language.moment(at)) == expected
-    assert language.moment(at, "day") == expected[2].partition(",")[0]
+    assert (counts, span(12600.0), rendering.moment(at)) == expected
+    assert rendering.moment(at, "day") == expected[2].partition(",")[0]
     assert number_text(None) == "-"
 
 
@@ -167,16 +175,16 @@ def test_numbers_plural_forms_and_dates_follow_the_language(code: str) -> None:
     ],
 )
 def test_sentences_of_other_parts_are_translated(text: str, russian: str) -> None:
-    token = language._current.set(LANGUAGES["ru"])
+    token = rendering._current.set(LANGUAGES["ru"])
     try:
         assert sentence(text) == russian
         assert said("\x1b" + text) == russian
     finally:
-        language._current.reset(token)
+        rendering._current.reset(token)
 
 
 def test_values_are_escaped_and_messages_are_not() -> None:
-    assert language.translate("a {b}", b="<i>") == "a &lt;i&gt;"
+    assert rendering.translate("a {b}", b="<i>") == "a &lt;i&gt;"
     assert sentence("the queue is late") == "the queue is late"  # English needs no catalogue
 
 

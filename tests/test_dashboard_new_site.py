@@ -23,8 +23,8 @@ import pytest
 from aiohttp import FormData
 from playwright.sync_api import Page, expect
 
+from newsbot.apps.authoring.learn import site_named
 from newsbot.apps.authoring.new import FEW, found_so_far
-from newsbot.apps.authoring.writing import site_named
 from newsbot.apps.web.dashboard.proposals import Proposal, Proposals, _watch
 from newsbot.backends import open_storage
 from newsbot.errors import ArgumentError

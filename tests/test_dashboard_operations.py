@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from newsbot import backends
-from newsbot.apps.web.dashboard.sites import ORDERS, SiteRow, in_order
+from newsbot.apps.web.dashboard.overview import ORDERS, SiteRow, in_order
 from newsbot.items import Kind
 from newsbot.storage.base import HOUR, SiteRecord, SourceRecord
 from tests.browser import chromium

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from newsbot import backends
 from newsbot.apps.search.articles import opening, searching
 from newsbot.apps.search.query import narrowed, parse
-from newsbot.apps.team.reading import MAX_READ, MAX_STARRED, Reading, State
+from newsbot.apps.team.people import MAX_READ, MAX_STARRED, Reading, State
 from newsbot.apps.web.dashboard.articles import by_period
 from newsbot.urls import fingerprint
 from tests.browser import check_access, chromium
@@ -190,7 +190,7 @@ def test_marks_are_bounded() -> None:
 
 
 def test_too_many_stars_are_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("newsbot.apps.team.reading.MAX_STARRED", 1)
+    monkeypatch.setattr("newsbot.apps.team.people.MAX_STARRED", 1)
     assert MAX_STARRED > 1
 
     async def check(visitor: Visitor) -> None:

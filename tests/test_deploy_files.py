@@ -123,7 +123,7 @@ def check_command(words: list[str]) -> None:
         assert rest[::2] == ["-a"] * (len(rest) // 2)
         parse_arguments(dict(one.split("=", 1) for one in rest[1::2]), now=datetime.now(UTC))
         return
-    action, rest = choose(import_module(f"newsbot.commands.{command}").Command.actions, rest)
+    action, rest = choose(import_module(f"newsbot.commands.{command}").Command().actions, rest)
     make_parser(command, action).parse(rest)
 
 

@@ -19,8 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.apps.authoring.importing import read_opml
-from newsbot.apps.export.feed import as_opml
-from newsbot.apps.export.formats import FORMATS, CsvFeedExporter, defused, format_of, writer_of
+from newsbot.apps.export.formats import FORMATS, CsvFeedExporter, as_opml, defused, format_of, writer_of
 from newsbot.apps.files import atomic_target
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, Kind

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.apps.export import increment
-from newsbot.apps.export.feed import SUMMARY, feed_of, to_feed
-from newsbot.apps.export.increment import export_new
+from newsbot.apps.export import command
+from newsbot.apps.export.command import export_new
+from newsbot.apps.export.formats import SUMMARY, feed_of, to_feed
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.errors import UserError
 from newsbot.pages.discovery.feeds import parse_feed
@@ -120,7 +120,7 @@ def test_invalid_exports_are_refused(tmp_path):
         run(kept, tmp_path, source="x")
     with pytest.raises(UserError, match="letters"):
         export_new(kept, "../x", tmp_path / "out.txt", {}, kept.write)
-    with increment._alone(tmp_path, "daily"), pytest.raises(UserError, match="another export"):
+    with command._alone(tmp_path, "daily"), pytest.raises(UserError, match="another export"):
         run(kept, tmp_path, source="x")
     with pytest.raises(UserError, match="cannot be written"):
         run(kept, tmp_path / "out-000001.txt", source="x")

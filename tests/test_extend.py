@@ -17,8 +17,8 @@ import pytest
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
+from newsbot.apps.transfer.copies import Choice
 from newsbot.apps.transfer.copying import copy_books
-from newsbot.apps.transfer.side import Choice
 from newsbot.config.apps import active_apps, known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
 from newsbot.errors import DataUnavailable
@@ -43,8 +43,7 @@ class Project:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        for folder in ("mine", "mine/commands"):
-            (self.folder / folder / "__init__.py").touch()
+        (self.folder / "mine/__init__.py").touch()
 
     def install(self) -> None:
         """Make the project an installed package, with the entry points of its pyproject.toml."""
@@ -84,7 +83,6 @@ def test_the_page_has_all_examples() -> None:
         *("scrapy.cfg", "mine/settings.py", "mine/pipelines.py", "mine/middlewares.py"),
         *("mine/spiders.py", "mine/exporters.py", "pyproject.toml", "mine/app.py", "mine/headlines.py"),
         *(
-            "mine/commands/headlines.py",
             "mine/follower.py",
             "mine/reader.py",
             "mine/alerts.py",
@@ -290,7 +288,7 @@ def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path)
 def test_a_repository_of_another_package_is_stored_and_moved(crawled, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(crawled.folder))
     mine, picks = import_module("mine.app").APP, import_module("mine.picks")
-    monkeypatch.setattr("newsbot.apps.transfer.side.known_apps", lambda: {"mine": mine})
+    monkeypatch.setattr("newsbot.apps.transfer.copies.known_apps", lambda: {"mine": mine})
     given = [picks.Pick(f"https://{site}/a", site) for site in ("one.test", "two.test")]
     with (
         closing(SqliteStorage(tmp_path / "one.db")) as here,
@@ -339,6 +337,13 @@ def test_an_app_that_cannot_be_loaded_is_one_line(app):
         assert "the app mine of the package mine cannot be loaded (ModuleNotFoundError" in done.err
         assert "NEWSBOT_APPS=-mine" in done.err
         assert "Traceback" not in done.err
+    (app.folder / "mine/app.py").write_text(
+        FILES["mine/app.py"].replace(', "mine.headlines:ACTIONS")', ")")  # a command without its actions
+    )
+    lacking = app.run("sources")
+    assert lacking.code != 0
+    assert "a command has a group, a line of help and the import path of its actions" in lacking.err
+    assert "Traceback" not in lacking.err
     assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
 
 
@@ -355,7 +360,7 @@ def test_names_of_apps_are_checked(world, apps, message):
     ("chosen", "used"),
     [
         ("spam", {"operations", "progress", "spam"}),
-        ("hub,-operations", {"followers", "progress", "push", "signatures", "simulator", "team"}),
+        ("hub,-operations", {"followers", "progress", "push", "signatures", "team"}),
         (["team", "push"], {"team", "push"}),
         ("", known_apps().keys()),
         ("spam,sinks,-search", {"followers", "operations", "progress", "spam"}),

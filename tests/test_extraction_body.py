@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from newsbot.pages.extraction import parse_html
-from newsbot.pages.extraction.body import judge
+from newsbot.pages.extraction.body import text as body_text
 from newsbot.pages.extraction.body.features import Known, View, columns_of
 from newsbot.pages.extraction.body.pieces import MAX_PIECES, REGIONS, SUBJECTS, Pieces, cut
 from tests.extraction_pages import PROSE, TEXT, json_ld, page, read
@@ -82,8 +82,8 @@ def test_removed_elements_are_not_pieces() -> None:
 
 def test_the_score_is_the_sum_of_the_leaves_of_all_trees() -> None:
     """Tree 1: a > 1, then 2,000, else -1,000. Tree 2: b > 10, then (a > 1, then 7, else 4,000), else 250."""
-    keep = [0xFF] * (judge.LEAVES - 1)
-    forest = judge.from_json(
+    keep = [0xFF] * (body_text.LEAVES - 1)
+    forest = body_text.from_json(
         json.dumps(
             {
                 "names": ["a", "b"],
@@ -99,9 +99,9 @@ def test_the_score_is_the_sum_of_the_leaves_of_all_trees() -> None:
 
 
 def test_all_features_of_the_shipped_trees_are_computed() -> None:
-    forest = judge.shipped()
+    forest = body_text.shipped()
     assert forest.feature.max() < len(forest.names)
-    assert len(forest.feature) // (judge.LEAVES - 1) == len(forest.value) // judge.LEAVES
+    assert len(forest.feature) // (body_text.LEAVES - 1) == len(forest.value) // body_text.LEAVES
     assert set(forest.names) <= columns_of(view_of(TEXT)).keys()
 
 
@@ -146,7 +146,7 @@ def test_features_are_the_same_on_each_machine() -> None:
     view = view_of(f"<div>{TEXT}</div>{MENU}")
     for values in (view.length, view.linked, view.prose, view.box_scores):
         assert values.dtype.kind == "i"
-    assert judge.judge(view).dtype.kind == "i"
+    assert body_text.judge(view).dtype.kind == "i"
 
 
 def test_paragraphs_are_taken_and_menus_are_left_out() -> None:
@@ -157,16 +157,16 @@ def scored(body: str, scores: list[int]) -> list[str]:
     """Return the pieces that are taken as text if they have these scores."""
     view = view_of(body)
     view.scores = np.array(scores, np.int64)
-    taken = judge.taken(view)
+    taken = body_text.taken(view)
     return [text for text, is_taken in zip(view.pieces.texts, taken, strict=True) if is_taken]
 
 
-SURE, DOUBTED, FOREIGN = 3000, judge.UNLIKELY + 500, judge.UNLIKELY - 500
+SURE, DOUBTED, FOREIGN = 3000, body_text.UNLIKELY + 500, body_text.UNLIKELY - 500
 
 
 def test_a_piece_with_an_uncertain_score_is_taken() -> None:
-    assert scored(TEXT, [SURE, SURE, SURE, judge.UNSURE + 1]) == PROSE
-    assert scored(TEXT, [SURE, SURE, SURE, judge.UNSURE]) == PROSE[:3]
+    assert scored(TEXT, [SURE, SURE, SURE, body_text.UNSURE + 1]) == PROSE
+    assert scored(TEXT, [SURE, SURE, SURE, body_text.UNSURE]) == PROSE[:3]
 
 
 @pytest.mark.parametrize(("score", "count"), [(DOUBTED, 5), (FOREIGN, 4)])
@@ -198,7 +198,7 @@ def test_a_second_copy_of_the_text_is_left_out() -> None:
 def test_an_empty_page_has_no_pieces() -> None:
     view = view_of("<p><img src=x></p>")
     assert view.count == 0
-    assert judge.judge(view).tolist() == []
+    assert body_text.judge(view).tolist() == []
 
 
 def test_quotes_are_marked_in_the_structure() -> None:

@@ -9,7 +9,7 @@ from newsbot.pages.extraction import parse_html
 from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.extraction.page.page import Page, text_of
 from newsbot.pages.extraction.strings import key, plain, squash
-from newsbot.pages.text.stems import query_stems, stemming, stems
+from newsbot.pages.text.words import query_stems, stemming, stems
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 JOINED = [

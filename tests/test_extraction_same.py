@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from newsbot.apps.demo.pages import Pages, make_environment
 from newsbot.apps.demo.publishing import load_sites, publish
+from newsbot.apps.demo.server import Pages, make_environment
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction import parse_html, read_page
-from newsbot.pages.extraction.body import judge
+from newsbot.pages.extraction.body import text as body_text
 from newsbot.pages.extraction.body.features import View
 from newsbot.pages.extraction.body.pieces import cut
 from newsbot.pages.extraction.body.text import known_of, stated_blocks
@@ -54,7 +54,7 @@ def fields(url: str, html: bytes) -> dict[str, str]:
     try:
         page = Page.read(parse_html(html), url)
         view = View(cut(page.tree), known_of(page, stated_blocks(page)))
-        found["scores"] = judge.judge(view).tolist()
+        found["scores"] = body_text.judge(view).tolist()
         found |= read_page(html, url, now=NOW, vouched=True).to_dict()
     except NotAnArticle as reason:
         found["refused"] = str(reason)

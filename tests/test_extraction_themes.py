@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import pytest
 
 from newsbot.items import Link, Where
-from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.discovery.list_pages import find_links
 from newsbot.pages.extraction import parse_html
 from tests.extraction_pages import PAGES, TEXT, json_ld, page, read
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.pages.extraction.blocks import Block
-from newsbot.pages.extraction.body.tidy import tidy
+from newsbot.pages.extraction.body.furniture import tidy
+from newsbot.pages.extraction.page.visible import Block
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 

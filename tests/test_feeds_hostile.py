@@ -13,7 +13,7 @@ import pytest
 
 from newsbot.errors import NotAnArticle
 from newsbot.pages.discovery.feeds import MAX_ITEMS, FeedError, parse_feed
-from newsbot.pages.discovery.sections import MAX_LINKS, find_links
+from newsbot.pages.discovery.list_pages import MAX_LINKS, find_links
 from newsbot.pages.discovery.sitemaps import MAX_URLS, SitemapError, parse_sitemap
 from newsbot.pages.extraction.page.page import parse_html
 from tests import warm

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
+from newsbot.apps.alerts import rules as book
 from newsbot.apps.alerts import saved
-from newsbot.apps.alerts import state as book
+from newsbot.apps.alerts.extension import SEARCHES_LOCK, SENDING, Options, SearchNotices
 from newsbot.apps.alerts.rules import Limits
-from newsbot.apps.alerts.watch import SEARCHES_LOCK, SENDING, Options, SearchNotices
-from newsbot.apps.followers import threads as followers
-from newsbot.apps.followers.following import Follower, states
-from newsbot.apps.followers.threads import FollowerThread, open_followers
+from newsbot.apps.followers import following as followers
+from newsbot.apps.followers.following import Follower, FollowerThread, open_followers, states
 from newsbot.storage.articles import Changes
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article

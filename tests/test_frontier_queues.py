@@ -17,10 +17,8 @@ from typing import Any
 import pytest
 import redis
 
-from newsbot.apps.redis.division import change, home
 from newsbot.apps.redis.frontier import RedisFrontier
-from newsbot.apps.redis.layout import Keys
-from newsbot.apps.redis.scripts import QueuesChanged
+from newsbot.apps.redis.queues import Keys, QueuesChanged, change, home
 from newsbot.errors import DataUnavailable
 from newsbot.frontier.base import Added, Frontier, Lease, known_of
 from tests.contracts.frontier_backends import FakeClock, key_of, make_entry, name_of

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import redis
 
-from newsbot.apps.redis import layout
+from newsbot.apps.redis import queues
 from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.frontier.base import FETCH_STEP, Added, Entry, Known
 from newsbot.items import Kind
@@ -35,7 +35,7 @@ def test_the_fetch_time_is_stored_in_minutes(redis_place: dict[str, Any], then: 
 def test_known_urls_survive_the_growth_of_their_buckets(
     redis_place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layout, "LOAD", 2)
+    monkeypatch.setattr(queues, "LOAD", 2)
     clock = FakeClock()
     frontier, other = (RedisFrontier(**redis_place, clock=clock) for _ in range(2))
     other.known([key_of("x")])

@@ -54,10 +54,8 @@ COUNTS: Mapping[str, Count] = {
 
 SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/settings.py": "Scrapy's settings module",
-    "newsbot/pages/extraction/fields/evidence.py": "the type of every field, and names of methods",
     "newsbot/extensions/logs.py": "users' settings name it",
     "newsbot/apps/followers/extension.py": "Scrapy's settings name it",
-    "newsbot/apps/signatures/middleware.py": "Scrapy's settings name it",
     "newsbot/pages/extraction/documents.py": "an interface for apps",
 }
 """Small files that are allowed, with the reason. ``__init__.py`` is never counted."""
@@ -299,8 +297,7 @@ def small_files() -> list[str]:
         if not one.is_package
         and one.file not in SMALL_ALLOWED
         and lines_of_code(one.text) < SMALL
-        # Scrapy takes the name of a command from its module, and newsbot finds an app by its app.py.
-        and not (one.path.parent.name == "commands" or one.path.name == "app.py")
+        and one.path.name != "app.py"  # newsbot finds an app by it
     ]
 
 
@@ -342,8 +339,8 @@ def test_a_count_stays_within_its_limit(name):
     assert value <= COUNTS[name].limit, f"{COUNTS[name].what}: {value}\n" + "\n".join(listed)
 
 
-NO_MAP = ("commands", "storage/sqlite")
-"""Ends of packages whose docstring need not list their files: their names follow another list."""
+NO_MAP = "storage/sqlite"
+"""The end of a package whose docstring need not list its files: their names follow another list."""
 
 
 @pytest.mark.parametrize(
@@ -360,8 +357,7 @@ def test_the_docstring_of_a_package_names_its_files(package: Path) -> None:
     files = {file.stem for file in package.glob("*.py")} | {
         file.parent.name for file in package.glob("*/__init__.py")
     }
-    # each app has app.py, and its commands in a folder
-    assert files - {"__init__", "app", "commands"} <= set(re.findall(r"``(\w+)``", text))
+    assert files - {"__init__", "app"} <= set(re.findall(r"``(\w+)``", text))
     first = re.findall(r"^\* (.*?):", text, re.MULTILINE)
     assert {name for line in first for name in re.findall(r"``(\w+)``", line)} <= files
 

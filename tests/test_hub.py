@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 
 from newsbot import backends
-from newsbot.apps.hub import pages
+from newsbot.apps.hub import subscriptions
 from newsbot.apps.hub.subscriptions import (
     KIND,
     LONGEST,
@@ -266,7 +266,7 @@ async def reader() -> AsyncIterator[tuple[str, list[web.Request], asyncio.Queue[
 def on_dashboard(
     folder: Path, monkeypatch: pytest.MonkeyPatch, work: Callable[[Visitor, dict[str, Any]], Awaitable[None]]
 ) -> None:
-    monkeypatch.setattr(pages, "ROUND_EVERY", 0.05)
+    monkeypatch.setattr(subscriptions, "ROUND_EVERY", 0.05)
     settings = settings_of(folder)
     fill(settings, articles=2)
 

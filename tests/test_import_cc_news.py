@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from newsbot.apps.archive import cdx
 from newsbot.apps.archive import importing as importer
-from newsbot.apps.archive import remote
-from newsbot.apps.archive.remote import RemoteFile
+from newsbot.apps.archive.cdx import RemoteFile
 from tests.commandline import ROOT, Place
 from tests.crawls import article_html
 from tests.warcfiles import warc_file
@@ -80,7 +80,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def archive(monkeypatch: pytest.MonkeyPatch) -> Iterator[Archive]:
-    monkeypatch.setattr(remote, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(cdx, "FIRST_WAIT", 0.0)
     server = Archive()
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -19,12 +19,12 @@ import yaml
 from lxml.html import document_fromstring
 
 from newsbot.pages.extraction import is_substantial, kinds_and_paywalls, verdict
-from newsbot.pages.extraction.body.tidy import is_foreign
+from newsbot.pages.extraction.body.furniture import is_foreign
 from newsbot.pages.extraction.fields import authors, language, titles
 from newsbot.pages.extraction.fields.authors import agency_of, clean_authors
 from newsbot.pages.extraction.fields.dates import candidates, moments, zones
 from newsbot.pages.extraction.fields.dates.moments import find_date
-from newsbot.pages.extraction.fields.dates.relative import relative_moment
+from newsbot.pages.extraction.fields.dates.zones import relative_moment
 from newsbot.pages.extraction.fields.language import detect, normal_code
 from newsbot.pages.extraction.fields.titles import clean_title
 from newsbot.pages.extraction.page.page import Page

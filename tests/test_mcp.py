@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.apps.mcp.server import TEXTS, make_server
-from newsbot.apps.mcp.tools import MAX_BYTES
+from newsbot.apps.mcp.server import MAX_BYTES, TEXTS, make_server
 from newsbot.apps.web.readers import Readers
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.servers import free_port

@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.monitor.kept_reports import MAX_RUNS, forget_report, keep_report, kept_report, monitored
 from newsbot.apps.monitor.page_check import changes_of
 from newsbot.apps.monitor.report import Structure, _rough, folders, site_report
-from newsbot.apps.monitor.results import CheckedPage, PageCheck, checks_of
+from newsbot.apps.monitor.results import (
+    MAX_RUNS,
+    CheckedPage,
+    PageCheck,
+    checks_of,
+    forget_report,
+    keep_report,
+    kept_report,
+    monitored,
+)
 from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import SourceRecord
 from newsbot.storage.notes import MAX_NOTE, to_json

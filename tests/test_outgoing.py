@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.abc import ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-from newsbot.apps.web.outgoing import MAX_BODY, MAX_HOPS, Outgoing, OutgoingError
+from newsbot.apps.web.http import MAX_BODY, MAX_HOPS, Outgoing, OutgoingError
 from newsbot.crawl import address_guard as publichosts
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -11,8 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from newsbot import backends
-from newsbot.apps.pictures.cache import KEEP_SECONDS, Picture, PictureCache, kind_of
-from newsbot.apps.pictures.fetching import MAX_BYTES
+from newsbot.apps.pictures.cache import KEEP_SECONDS, MAX_BYTES, Picture, PictureCache, kind_of
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer
 from tests.dashboarddata import make_article

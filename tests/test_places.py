@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.places.gazetteer import gazetteer
-from newsbot.apps.places.mentions import places_in
+from newsbot.apps.places.mentions import gazetteer, places_in
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
 from tests.contracts.storage_samples import make_article

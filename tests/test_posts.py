@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from newsbot import backends
-from newsbot.apps.posts import bluesky, mastodon, notes, telegram, youtube
+from newsbot.apps.posts import bluesky, mastodon, post, telegram, youtube
 from newsbot.apps.posts.post import MAX_TITLE, Post, PostFeed, text_of_html, title_of
 from newsbot.apps.search.articles import searching
 from newsbot.items import ArticleFilter
@@ -23,7 +23,7 @@ from tests.crawls import article_html, feed_xml
 from tests.dashboarddata import make_article
 from tests.dashboards import settings_of
 
-READERS: list[SourceReader] = [bluesky.READER, telegram.READER, youtube.READER, mastodon.READER, notes.READER]
+READERS: list[SourceReader] = [bluesky.READER, telegram.READER, youtube.READER, mastodon.READER, post.READER]
 SOCIAL = "http://social.test"
 ACCOUNT = {
     "id": "109",
@@ -438,8 +438,8 @@ def test_items_without_a_title_are_posts_and_others_stay_links() -> None:
         ],
     }
     body = json.dumps(feed).encode()
-    assert recognising(READERS, "https://ann.test/feed.json", "", body) is notes.READER
-    found = read(notes.READER, feed, "https://ann.test/feed.json")
+    assert recognising(READERS, "https://ann.test/feed.json", "", body) is post.READER
+    found = read(post.READER, feed, "https://ann.test/feed.json")
     assert [(post.text, post.author) for post in found.posts] == [("The quay is closed.", "Ann Lee")]
     assert [link.url for link in found.links] == ["https://ann.test/2"]
     feed["items"] = feed["items"][1:]
@@ -464,7 +464,7 @@ def test_a_broken_document_is_no_feed(body: bytes) -> None:
 def test_wrong_tags_of_a_note_do_not_lose_the_feed() -> None:
     item = {"id": "1", "url": "https://ann.test/1", "content_text": "The quay is closed.", "tags": 5}
     feed = {"version": "https://jsonfeed.org/version/1.1", "items": [item]}
-    assert len(read(notes.READER, feed, "https://ann.test/feed.json").posts) == 1
+    assert len(read(post.READER, feed, "https://ann.test/feed.json").posts) == 1
 
 
 @pytest.mark.parametrize("html", ["", "<", "<p>" * 5000 + "x", "\0<p>x</p>", "<script>alert(1)</script>"])
@@ -706,9 +706,9 @@ def test_a_video_without_a_description_has_its_title_as_text() -> None:
 def test_the_version_of_a_json_feed_may_come_last() -> None:
     items = [{"id": "https://a.test/1", "content_text": "A note. " * 300}]
     feed = {"items": items, "title": "Notes", "version": "https://jsonfeed.org/version/1.1"}
-    assert notes.READER.recognises("https://a.test/feed", "application/json", json.dumps(feed).encode())
+    assert post.READER.recognises("https://a.test/feed", "application/json", json.dumps(feed).encode())
     other = feed | {"version": 3, "home_page_url": "https://jsonfeed.org/version/1.1"}
-    assert not notes.READER.recognises("https://a.test/feed", "application/json", json.dumps(other).encode())
+    assert not post.READER.recognises("https://a.test/feed", "application/json", json.dumps(other).encode())
 
 
 def test_posts_do_not_count_among_all_articles_of_a_day(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 import newsbot.commands
 from newsbot.apps.authoring.project import FILES
-from newsbot.apps.operations.commands.completion import FOR_ZSH
+from newsbot.apps.operations.completion import FOR_ZSH
 from newsbot.cli.program import OF_SCRAPY, all_commands, help_text
 from newsbot.pages.rules import load_rules
 from tests.commandline import Answer

@@ -24,8 +24,16 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from newsbot.apps.progress.display import Progress, line, log_lines_above, picture, wants_live_display
-from newsbot.apps.progress.figures import Figures, figures, size
-from newsbot.apps.progress.summary import COLUMNS, SHOWN_SITES, Summary, closing_lines, site_rows
+from newsbot.apps.progress.summary import (
+    COLUMNS,
+    SHOWN_SITES,
+    Figures,
+    Summary,
+    closing_lines,
+    figures,
+    site_rows,
+)
+from newsbot.cli.terminal import size
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -12,26 +12,26 @@ from hypothesis import strategies as st
 from lxml.html import document_fromstring
 
 from newsbot.apps.operations.notifier_trust import HALF_LIFE, LEAST, Budget, Ledger, Trust
-from newsbot.apps.push import indexnow, websub
-from newsbot.apps.push import indexnow as hints
+from newsbot.apps.push import protocols
+from newsbot.apps.push import protocols as hints
 from newsbot.apps.push.signatures import SeenOnce
-from newsbot.pages.discovery.hubs import hubs_in, topic_and_hubs
+from newsbot.pages.discovery.autodiscovery import hubs_in, topic_and_hubs
 from tests.builders import ManualClock
 
 TOPIC, HUB = "https://news.test/feed.xml", "https://hub.test/"
 ASK = {"hub.mode": "subscribe", "hub.topic": TOPIC, "hub.challenge": "x1", "hub.lease_seconds": "1000"}
 
 
-def wanted() -> websub.Subscription:
-    return websub.subscribe(TOPIC, HUB, TOPIC)
+def wanted() -> protocols.Subscription:
+    return protocols.subscribe(TOPIC, HUB, TOPIC)
 
 
-def pending() -> websub.Subscription:
-    return websub.was_asked(wanted(), 100.0)
+def pending() -> protocols.Subscription:
+    return protocols.was_asked(wanted(), 100.0)
 
 
-def verified() -> websub.Subscription:
-    return websub.verify_intent(pending(), ASK, 200.0, 0.5)[0]
+def verified() -> protocols.Subscription:
+    return protocols.verify_intent(pending(), ASK, 200.0, 0.5)[0]
 
 
 # --- WebSub
@@ -42,7 +42,7 @@ def test_tokens_and_secrets_are_unique() -> None:
 
 
 def test_a_requested_subscription_is_verified() -> None:
-    confirmed, echo = websub.verify_intent(pending(), ASK, 200.0, 0.5)
+    confirmed, echo = protocols.verify_intent(pending(), ASK, 200.0, 0.5)
     assert echo == "x1"
     assert (confirmed.state, confirmed.until) == ("verified", 1200.0)
     assert 200 + 800 <= confirmed.renew_at <= 200 + 900
@@ -61,13 +61,13 @@ def test_a_requested_subscription_is_verified() -> None:
     ],
 )
 def test_an_unrequested_subscription_is_not_verified(change: dict[str, str]) -> None:
-    assert websub.verify_intent(pending(), ASK | change, 200.0, 0.5) == (pending_like(), None)
+    assert protocols.verify_intent(pending(), ASK | change, 200.0, 0.5) == (pending_like(), None)
 
 
 def pending_like() -> Any:
     class Same:
         def __eq__(self, other: object) -> bool:
-            return isinstance(other, websub.Subscription) and other.state == "pending"
+            return isinstance(other, protocols.Subscription) and other.state == "pending"
 
         __hash__ = None  # type: ignore[assignment]  # only compared
 
@@ -75,38 +75,38 @@ def pending_like() -> Any:
 
 
 @pytest.mark.parametrize("subscription", [wanted(), verified()])
-def test_only_a_pending_subscription_is_verified(subscription: websub.Subscription) -> None:
-    assert websub.verify_intent(subscription, ASK, 300.0, 0.5) == (subscription, None)
+def test_only_a_pending_subscription_is_verified(subscription: protocols.Subscription) -> None:
+    assert protocols.verify_intent(subscription, ASK, 300.0, 0.5) == (subscription, None)
 
 
 @given(seconds=st.integers(1, 10**11), spread=st.floats(0, 1))
 def test_leases_are_bounded_and_renewed_before_their_end(seconds: int, spread: float) -> None:
-    confirmed, _ = websub.verify_intent(pending(), ASK | {"hub.lease_seconds": str(seconds)}, 0.0, spread)
-    assert websub.SHORTEST <= confirmed.until <= websub.LONGEST
+    confirmed, _ = protocols.verify_intent(pending(), ASK | {"hub.lease_seconds": str(seconds)}, 0.0, spread)
+    assert protocols.SHORTEST <= confirmed.until <= protocols.LONGEST
     assert 0.8 * confirmed.until <= confirmed.renew_at <= 0.9 * confirmed.until + 1e-6
 
 
 def test_requests_to_a_failing_hub_become_rarer() -> None:
     subscription, pauses = wanted(), []
     for _ in range(15):
-        subscription = websub.was_asked(subscription, 1000.0, "HTTP 500")
+        subscription = protocols.was_asked(subscription, 1000.0, "HTTP 500")
         pauses.append(subscription.renew_at - 1000.0)
     assert pauses[:3] == [60, 120, 240]
     assert pauses == sorted(pauses)
-    assert pauses[-1] == websub.MAX_PAUSE
+    assert pauses[-1] == protocols.MAX_PAUSE
     assert subscription.state == "wanted"
 
 
 def test_a_denial_ends_only_the_subscription_of_its_topic() -> None:
     denial = {"hub.mode": "denied", "hub.topic": TOPIC, "hub.reason": "no"}
-    denied = websub.deny(verified(), denial, 300.0)
+    denied = protocols.deny(verified(), denial, 300.0)
     assert (denied.state, denied.is_live, denied.reason) == ("denied", False, "no")
-    assert websub.deny(verified(), denial | {"hub.topic": HUB}, 300.0).state == "verified"
+    assert protocols.deny(verified(), denial | {"hub.topic": HUB}, 300.0).state == "verified"
 
 
 def test_an_expired_lease_is_renewed() -> None:
-    assert websub.end_of_lease(verified(), 1300.0).state == "wanted"
-    assert websub.end_of_lease(verified(), 1100.0).state == "verified"
+    assert protocols.end_of_lease(verified(), 1300.0).state == "wanted"
+    assert protocols.end_of_lease(verified(), 1100.0).state == "verified"
 
 
 def test_signatures_are_accepted_only_for_valid_subscriptions() -> None:
@@ -114,19 +114,19 @@ def test_signatures_are_accepted_only_for_valid_subscriptions() -> None:
     body = b"what do ya want for nothing?"
     header = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
     weak = "sha1=effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"
-    seen, genuine = websub.is_genuine(live, header, body, 300.0)
+    seen, genuine = protocols.is_genuine(live, header, body, 300.0)
     assert (genuine, seen.method) == (True, "sha256")
-    assert websub.is_genuine(seen, weak, body, 300.0) == (seen, False)
-    assert not websub.is_genuine(live, None, body, 300.0)[1]
-    assert not websub.is_genuine(live, header, body, 1300.0)[1]
-    assert not websub.is_genuine(replace(live, state="denied"), header, body, 300.0)[1]
-    assert websub.is_genuine(websub.was_asked(live, 900.0), header, body, 950.0)[1], (
+    assert protocols.is_genuine(seen, weak, body, 300.0) == (seen, False)
+    assert not protocols.is_genuine(live, None, body, 300.0)[1]
+    assert not protocols.is_genuine(live, header, body, 1300.0)[1]
+    assert not protocols.is_genuine(replace(live, state="denied"), header, body, 300.0)[1]
+    assert protocols.is_genuine(protocols.was_asked(live, 900.0), header, body, 950.0)[1], (
         "valid during the renewal"
     )
 
 
 def test_a_subscription_is_unchanged_after_writing_and_reading() -> None:
-    assert websub.Subscription(**json.loads(json.dumps(asdict(verified())))).is_live
+    assert protocols.Subscription(**json.loads(json.dumps(asdict(verified())))).is_live
 
 
 # --- finding the hub
@@ -164,9 +164,9 @@ def notice(**change: Any) -> bytes:
 
 
 def test_a_notice_names_its_key_file() -> None:
-    parsed = indexnow.of_json(notice())
+    parsed = protocols.of_json(notice())
     assert parsed.key_location == "https://news.test/abcdef12.txt"
-    parsed = indexnow.of_query({"url": "http://news.test/b?x=1", "key": "abcdef12"})
+    parsed = protocols.of_query({"url": "http://news.test/b?x=1", "key": "abcdef12"})
     assert (parsed.host, parsed.urls) == ("news.test", ("http://news.test/b?x=1",))
     assert parsed.key_location == "http://news.test/abcdef12.txt"
 
@@ -184,7 +184,7 @@ def test_a_notice_names_its_key_file() -> None:
         notice(urlList="https://news.test/a"),
         notice(urlList=["https://news.test/a", "https://other.test/a"]),
         notice(urlList=["https://news.test/a", 5]),
-        notice(urlList=["https://news.test/a"] * (indexnow.MAX_URLS + 1)),
+        notice(urlList=["https://news.test/a"] * (protocols.MAX_URLS + 1)),
         notice(keyLocation="https://other.test/abcdef12.txt"),
         notice(keyLocation="https://news.test/deep/abcdef12.txt"),
         notice(keyLocation="file:///etc/passwd"),
@@ -194,8 +194,8 @@ def test_a_notice_names_its_key_file() -> None:
     ],
 )
 def test_bad_notices_are_refused(body: bytes) -> None:
-    with pytest.raises(indexnow.BadNotice):
-        indexnow.of_json(body)
+    with pytest.raises(protocols.BadNotice):
+        protocols.of_json(body)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_bad_notices_are_refused(body: bytes) -> None:
     ],
 )
 def test_key_files(body: bytes, right: bool) -> None:
-    assert indexnow.is_key_file(body, "abcdef12") is right
+    assert protocols.is_key_file(body, "abcdef12") is right
 
 
 # --- hints

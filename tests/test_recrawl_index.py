@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.simulator.rivals import MinifluxType, NutchType
+from newsbot.apps.simulator.strategies import MinifluxType, NutchType
 from newsbot.recrawl.planning import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.recrawl.policies import Controller, Rhythm, SquareRootIndex
 

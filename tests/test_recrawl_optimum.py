@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.simulator.allocation import freshest_random
+from newsbot.apps.simulator.strategies import freshest_random
 from newsbot.crawl.sources import ANEW_AFTER, PagePrices
 from newsbot.items import Kind, PageRecord
 from newsbot.pages.rules.rule import Rule

@@ -17,8 +17,7 @@ from pymongo import MongoClient
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
-from newsbot.apps.archive.middleware import _exchange
-from newsbot.apps.archive.recording import open_archive
+from newsbot.apps.archive.middleware import _exchange, open_archive
 from newsbot.apps.transfer.copies import dump_of
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.crawl.visit import EXCHANGE_KEY, keep_page

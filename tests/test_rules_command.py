@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scrapy.settings import Settings
-
-from newsbot.apps.authoring.commands.rules import Command
 
 GOOD = """\
 domain: example.org
@@ -54,7 +53,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     def call(*words: str, rules: Path = folder) -> Answer:
-        command = Command()
+        command = import_module("newsbot.commands.rules").Command()
         command.settings = Settings({"NEWSBOT_RULES": str(rules), "LOG_ENABLED": False})
         parser = argparse.ArgumentParser(conflict_handler="resolve", add_help=False)
         command.add_options(parser)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.authoring.hints import find_hints
+from newsbot.apps.authoring.command import find_hints
 from newsbot.pages.rules.load import read_files, read_folder
 
 HINTS = [

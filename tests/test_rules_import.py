@@ -8,8 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from newsbot.apps.authoring.import_ftr import MAX_ALTERNATIVES, domain_of, import_ftr
-from newsbot.apps.authoring.importing import read_news_please, read_opml
+from newsbot.apps.authoring.importing import (
+    MAX_ALTERNATIVES,
+    domain_of,
+    import_ftr,
+    read_news_please,
+    read_opml,
+)
 from newsbot.pages.rules.load import load_rules, read_files, read_rule_file
 from tests.commandline import Place
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.authoring.hints import samples
+from newsbot.apps.authoring.command import samples
 from newsbot.pages.rules.expressions import MAX_LENGTH, PatternSet, compile_pattern
 
 REFUSED = [

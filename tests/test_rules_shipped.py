@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.authoring.hints import find_hints
+from newsbot.apps.authoring.command import find_hints
 from newsbot.items import Kind
 from newsbot.pages.rules import Match, Rule, RuleSet, classify, load_rules
 from newsbot.pages.rules.load import read_folder

@@ -22,7 +22,7 @@ from newsbot.apps.search.index import first_row
 from newsbot.apps.search.query import EVERY, Term, expression_of, language_mark, site_mark
 from newsbot.errors import DataError, RecordBusy
 from newsbot.items import Article, ArticleFilter
-from newsbot.pages.text.stems import stems
+from newsbot.pages.text.words import stems
 from newsbot.urls import fingerprint
 from tests.contracts.storage_samples import make_article
 from tests.library import MemoryLibrary

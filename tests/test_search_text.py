@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.apps.search.articles import WIDTH, snippet
 from newsbot.apps.search.query import MAX_DEPTH, MAX_TERMS, All, Any, Mark, Node, Not, Term, describe, parse
-from newsbot.pages.text.stems import MAX_VARIANTS, placed_stems, query_stems, stem, stemming, stems
-from newsbot.pages.text.words import letters
+from newsbot.pages.text.words import MAX_VARIANTS, letters, placed_stems, query_stems, stem, stemming, stems
 
 
 def t(text: str, field: str = "", *, beginning: bool = False) -> Term:

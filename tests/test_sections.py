@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.errors import NotAnArticle
 from newsbot.items import Link, Where
-from newsbot.pages.discovery.sections import MAX_LINKS, find_links, is_navigation_name
+from newsbot.pages.discovery.list_pages import MAX_LINKS, find_links, is_navigation_name
 from newsbot.pages.extraction.page.page import parse_html
 
 URL = "https://site.example/news/index.html"

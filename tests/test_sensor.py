@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 
 from newsbot.apps.push.sensor import asgi, wsgi
 from newsbot.apps.push.sensor.accesslog import LogReader, lines
-from newsbot.apps.push.sensor.notices import Notifier
-from newsbot.apps.push.sensor.watching import Changes, main_text_hash, without_tracking
+from newsbot.apps.push.sensor.watching import Changes, Notifier, main_text_hash, without_tracking
 from newsbot.apps.push.signatures import genuine_notice
 from tests.crawls import article_html
 
@@ -204,7 +203,7 @@ def test_an_incomplete_response_is_ignored(newsbot: Newsbot) -> None:
 def test_notices_are_sent_later_if_newsbot_is_unreachable(
     newsbot: Newsbot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("newsbot.apps.push.sensor.notices.FIRST_PAUSE", 0.05)
+    monkeypatch.setattr("newsbot.apps.push.sensor.watching.FIRST_PAUSE", 0.05)
     newsbot.status = 503
     notifier = Notifier(newsbot.url, SECRET, SITE, gather=0.01)
     notifier.changed(f"{SITE}/a")

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from newsbot.apps.simulator import allocation as a
-from newsbot.apps.simulator.draws import stream
-from newsbot.apps.simulator.model import make_queries
+from newsbot.apps.simulator import strategies as a
+from newsbot.apps.simulator.model import make_queries, stream
 
 RATES = st.lists(st.floats(0.01, 100), min_size=1, max_size=8)
 BUDGETS = st.floats(0.1, 100)

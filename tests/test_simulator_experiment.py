@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.apps.simulator.experiment import Check, Experiment, as_document, run_experiment
-from newsbot.apps.simulator.plan import situations
+from newsbot.apps.simulator.experiment import Check, Experiment, as_document, run_experiment, situations
 from newsbot.apps.simulator.report import write_experiment
 
 SCALE = 20

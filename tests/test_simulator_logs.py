@@ -7,18 +7,20 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from newsbot.apps.simulator.draws import between, exponential, stream
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
     MAX_SIZE,
     MIN_SIZE,
     ChangeLog,
+    between,
+    exponential,
     make_changes,
     make_pages,
     make_queries,
     make_routes,
+    stream,
 )
-from newsbot.apps.simulator.page_state import NEVER, NEW, pack
+from newsbot.apps.simulator.runs import NEVER, NEW, pack
 
 KEY = stream("a test")
 

@@ -16,10 +16,15 @@ import pytest
 
 from newsbot import __version__
 from newsbot.apps.simulator.control import RunLog, listening
-from newsbot.apps.simulator.draws import stream
-from newsbot.apps.simulator.model import FREQUENCIES, make_changes, make_pages, make_queries, make_routes
-from newsbot.apps.simulator.page_state import History, pack
-from newsbot.apps.simulator.runs import run_robots, run_sensor
+from newsbot.apps.simulator.model import (
+    FREQUENCIES,
+    make_changes,
+    make_pages,
+    make_queries,
+    make_routes,
+    stream,
+)
+from newsbot.apps.simulator.runs import History, pack, run_robots, run_sensor
 from newsbot.apps.simulator.schemes import SCHEMES, Exchange, run_schemes
 from newsbot.errors import ArgumentError, UserError
 from tests.commandline import ROOT, Place

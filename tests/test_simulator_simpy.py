@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from newsbot.apps.simulator.draws import stream
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
     ChangeLog,
@@ -15,9 +14,9 @@ from newsbot.apps.simulator.model import (
     make_pages,
     make_queries,
     make_routes,
+    stream,
 )
-from newsbot.apps.simulator.page_state import Steps, pack
-from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
+from newsbot.apps.simulator.runs import Run, Steps, pack, run_robots, run_sensor
 from tests.simpymodel import Model, as_series
 
 # pages, time, changes, queries, steps: sparse, dense (many events at a time), steps that do not divide time

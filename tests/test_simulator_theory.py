@@ -13,10 +13,15 @@ from math import exp
 import numpy as np
 import pytest
 
-from newsbot.apps.simulator.draws import stream
-from newsbot.apps.simulator.model import FREQUENCIES, make_changes, make_pages, make_queries, make_routes
-from newsbot.apps.simulator.page_state import History, Steps, pack
-from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
+from newsbot.apps.simulator.model import (
+    FREQUENCIES,
+    make_changes,
+    make_pages,
+    make_queries,
+    make_routes,
+    stream,
+)
+from newsbot.apps.simulator.runs import History, Run, Steps, pack, run_robots, run_sensor
 
 GROWS_ONLY = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 PAGES = 4_000

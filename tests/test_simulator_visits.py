@@ -7,7 +7,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from newsbot.apps.simulator import allocation
+from newsbot.apps.simulator import strategies
 from newsbot.apps.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
 from newsbot.apps.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
 from newsbot.apps.simulator.visits import HEADERS, Visits, costs, history_of, measure, run_policy
@@ -29,7 +29,7 @@ def test_cyclic_visits(x: float) -> None:
     world = even_world([4 * x] * 200, 60)
     found = measure(world, visit(world, "cyclic", 4), WAY).figures
     assert found["freshness"] / 100 == pytest.approx((1 - exp(-x)) / x, abs=0.006)
-    age = allocation.age([4 * x], [4.0])[0] * 24 * 60
+    age = strategies.age([4 * x], [4.0])[0] * 24 * 60
     assert found["age"] == pytest.approx(age, rel=0.04)
     assert found["mean"] == pytest.approx(3 * 60, rel=0.02)
     assert found["useful"] / 100 == pytest.approx(1 - exp(-x), abs=0.01)
@@ -45,13 +45,13 @@ def test_random_visits(rate: float) -> None:
 
 def test_the_published_optimum_in_the_simulator(five: SiteWorld) -> None:
     """Cho and Garcia-Molina: five pages, five visits a day; proportional <= uniform <= optimal."""
-    assert capped(allocation.freshest, np.arange(1.0, 6), 5) == pytest.approx(
+    assert capped(strategies.freshest, np.arange(1.0, 6), 5) == pytest.approx(
         [1.15, 1.36, 1.35, 1.14, 0], abs=0.005
     )
     names = {"proportional": "proportional", "cyclic": "uniform", "freshest": "freshest"}
     found = {name: measure(five, visit(five, name, 1), WAY).figures["freshness"] / 100 for name in names}
     for name, share in names.items():
-        theory = allocation.freshness(FIVE, getattr(allocation, share)(FIVE, len(FIVE))).mean()
+        theory = strategies.freshness(FIVE, getattr(strategies, share)(FIVE, len(FIVE))).mean()
         assert found[name] == pytest.approx(theory, abs=0.01)
     assert found["proportional"] < found["cyclic"] < found["freshest"]
 
@@ -221,7 +221,7 @@ def test_freshness_and_age_match_a_simple_computation() -> None:
 
 def test_no_share_exceeds_one_visit_per_five_minutes() -> None:
     rates = np.array([1.0, 1e6, 1e6])
-    found = capped(allocation.proportional, rates, 600)
+    found = capped(strategies.proportional, rates, 600)
     assert found == pytest.approx([24, MOST_A_DAY, MOST_A_DAY])
 
 

@@ -22,9 +22,8 @@ from urllib.parse import urlencode
 import pytest
 
 from newsbot.apps.followers.following import FollowerRun, Step, rewind, states
-from newsbot.apps.sinks.follower import SinkFollower
+from newsbot.apps.sinks.follower import Sink, SinkFollower, read_sinks
 from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError
-from newsbot.apps.sinks.rules import Sink, read_sinks
 from newsbot.errors import RulesError, UserError
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
@@ -457,7 +456,7 @@ def test_a_topic_gets_rows_and_tombstones(make: Make) -> None:
 
 def test_brokers_that_do_not_answer_are_a_fault(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("confluent_kafka")
-    monkeypatch.setattr("newsbot.apps.sinks.kafka.RESPONSE_TIMEOUT", 1.0)
+    monkeypatch.setattr("newsbot.apps.sinks.targets.RESPONSE_TIMEOUT", 1.0)
     house = make("kafka://127.0.0.1:1/news")
     house.store("one")
     assert house.send() is Step.WAITING

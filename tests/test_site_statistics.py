@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.progress.figures import (
+from newsbot.apps.progress.summary import (
     Figures,
     Rates,
     causes,
     duration,
     figures,
-    percent,
     site_figures,
     total,
 )
+from newsbot.cli.terminal import percent
 from newsbot.sites.statistics import site_counters
 
 STATS = {

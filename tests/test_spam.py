@@ -8,8 +8,7 @@ import pytest
 from lxml.html import document_fromstring
 from scrapy.settings import Settings
 
-from newsbot.apps.spam.command import signs
-from newsbot.apps.spam.judging import spam_of
+from newsbot.apps.spam.middleware import signs, spam_of
 from testbed.mockserver import HTML
 from tests.commandline import Place
 from tests.crawls import article_html

@@ -23,8 +23,7 @@ from pymongo.monitoring import (
     CommandSucceededEvent,
 )
 
-from newsbot.apps.mongodb.schema import MIGRATIONS
-from newsbot.apps.mongodb.storage import MongoStorage
+from newsbot.apps.mongodb.storage import MIGRATIONS, MongoStorage
 from newsbot.errors import DataError, SchemaError
 from newsbot.items import ArticleFilter, Kind
 from newsbot.storage.articles import Verdict

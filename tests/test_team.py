@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from newsbot import backends
-from newsbot.apps.team import journal as journals
-from newsbot.apps.team.journal import Journal
-from newsbot.apps.team.people import add, hashed, people, revoke
+from newsbot.apps.team import people as journals
+from newsbot.apps.team.people import Journal, add, hashed, people, revoke
 from newsbot.apps.web.dashboard import app as dashboards
 from newsbot.errors import ArgumentError
 from tests.commandline import Place

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.pages.text import words
-from newsbot.pages.text.stems import stems
-from newsbot.pages.text.words import MAX_TEXT, fold, letters, token_bytes, tokens, word_pattern
+from newsbot.pages.text.words import MAX_TEXT, fold, letters, stems, token_bytes, tokens, word_pattern
 from tests.extraction_pages import is_within_bounds
 
 LETTERS = st.characters(

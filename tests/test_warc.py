@@ -20,11 +20,11 @@ from warcio.archiveiterator import ArchiveIterator
 from newsbot.apps.archive.writer import (
     Exchange,
     WarcFolder,
-    packed_exchange,
     packed_info,
     recover,
     whole_size,
 )
+from tests.warcfiles import packed_exchange
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -145,7 +145,7 @@ import sys
 from pathlib import Path
 from tests.test_warc import exchange
 from newsbot.apps.archive.writer import WarcFolder
-from newsbot.apps.archive.writer import packed_exchange
+from tests.warcfiles import packed_exchange
 folder = WarcFolder(Path(sys.argv[1]), max_size=20_000)
 number = 0
 while True:

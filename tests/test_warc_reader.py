@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from newsbot.apps.archive.reader import MAX_HEADERS, WarcFault, next_record, read_records
-from newsbot.apps.archive.writer import packed_exchange, packed_info, to_record
+from newsbot.apps.archive.writer import packed_info, to_record
 from tests.test_warc import exchange
-from tests.warcfiles import warc_file
+from tests.warcfiles import packed_exchange, warc_file
 
 LIMIT = 100_000
 BODY = b"<html><p>story</p></html>"

@@ -18,7 +18,7 @@ import pytest
 from aiohttp import ClientConnectionError, ClientError, web
 
 from newsbot.apps.push.signatures import notice_header
-from newsbot.apps.web import incoming, service
+from newsbot.apps.web import http, service
 from newsbot.errors import UserError
 from tests.pushing import US, Place, receiver, until
 
@@ -90,7 +90,7 @@ def test_a_hub_can_send_any_feed_that_the_feed_reader_accepts(tmp_path: Path, si
 
 
 def test_a_refusal_is_logged_once_per_sender(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING, logger="newsbot.apps.web.incoming")
+    caplog.set_level(logging.WARNING, logger="newsbot.apps.web.http")
 
     async def test(place: Place) -> None:
         kept = await subscription(place)
@@ -104,8 +104,8 @@ def test_a_refusal_is_logged_once_per_sender(tmp_path: Path, caplog: pytest.LogC
 
 
 def test_incomplete_requests_have_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incoming, "HEADER_SECONDS", 0.3)
-    monkeypatch.setattr(incoming, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(http, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(http, "BODY_SECONDS", 0.3)
 
     async def test(place: Place) -> None:
         silent, header = await raw(place, b""), await raw(place, b"GET / HTTP/1.1\r\nHost: loc")
@@ -120,14 +120,14 @@ def test_incomplete_requests_have_a_time_limit(tmp_path: Path, monkeypatch: pyte
 def test_many_incomplete_requests_do_not_block_other_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(incoming, "most_connections", lambda: 40)
+    monkeypatch.setattr(http, "most_connections", lambda: 40)
 
     async def test(place: Place) -> None:
         crowd = [await raw(place, b"GET / HTTP/1.1\r\nHost: loc") for _ in range(200)]
         answer = await place.get("/healthz")
         assert answer.status == 200
         open_ones = [one for one in crowd if not one.at_eof()]
-        assert len(open_ones) <= 40 + incoming._BACKLOG
+        assert len(open_ones) <= 40 + http._BACKLOG
 
     run(tmp_path, test)
     assert caplog.messages == []
@@ -136,7 +136,7 @@ def test_many_incomplete_requests_do_not_block_other_clients(
 def test_connections_stay_below_the_limit_of_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     for descriptors, most in ((256, 128), (1024, 512), (10**6, 1000), (-1, 1000)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, given=descriptors: (given, given))
-        assert incoming.most_connections() == most
+        assert http.most_connections() == most
 
 
 def test_errors_of_senders_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -182,7 +182,7 @@ def test_a_connection_closed_before_its_body_is_read_is_not_an_error(
 
 
 def test_lines_are_limited() -> None:
-    limited = incoming.LimitedLines(3)
+    limited = http.LimitedLines(3)
     try:
         raise ValueError("why")
     except ValueError as error:
@@ -219,7 +219,7 @@ def test_the_server_refuses_to_start_with_too_few_files(monkeypatch, now, highes
     monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.__setitem__(0, pair[0]))
     if after is None:
         with pytest.raises(UserError, match=r"limit of open files is 64.*ulimit -n 1024"):
-            incoming.need_descriptors()
+            http.need_descriptors()
     else:
-        incoming.need_descriptors()
+        http.need_descriptors()
         assert limits[0] == after

@@ -9,6 +9,14 @@ from contextlib import closing
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from newsbot.apps.archive.writer import Exchange, packed_records
+
+
+def packed_exchange(exchange: Exchange) -> bytes:
+    """Return the records of an exchange, one after the other."""
+    return b"".join(packed_records(exchange))
+
+
 Headers = Iterable[tuple[str, str]]
 
 

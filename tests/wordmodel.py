@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from newsbot.apps.search.query import All, Any, Mark, Node, Not, Query, parse
 from newsbot.items import Article
-from newsbot.pages.text.stems import query_stems, stems
+from newsbot.pages.text.words import query_stems, stems
 
 WORDS = [f"w{number}" for number in range(40)]
 _WEIGHTS = [1 / (rank + 1) for rank in range(len(WORDS))]

@@ -36,8 +36,7 @@ from benchmarks import mixed
 from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction.body.features import columns_of
-from newsbot.pages.extraction.body.judge import LEAVES, SCALE
-from newsbot.pages.extraction.body.text import stated_blocks, view_of
+from newsbot.pages.extraction.body.text import LEAVES, SCALE, stated_blocks, view_of
 from newsbot.pages.extraction.page.page import Page, parse_html
 from newsbot.pages.extraction.strings import key, squash
 

@@ -1,18 +1,10 @@
 """The base class of newsbot's ``scrapy`` commands.
 
-A command is a module of :mod:`newsbot.commands` with a class that declares its actions as data. Its summary
-is in :mod:`newsbot.cli.program`::
+A command declares its actions as data. The app names them in :attr:`newsbot.config.apps.App.commands`::
 
-    class Command(NewsbotCommand):
-        actions = (
-            Action(
-                "search",
-                "Find articles",
-                "newsbot.apps.search.command:search",
-                Argument("query"),
-                Argument("--limit", type=positive),
-            ),
-        )
+    ACTIONS = (
+        Action("search", "Find articles", search, Argument("query"), Argument("--limit", type=positive)),
+    )
 
 A command without subcommands has one action with an empty name. An action is a function that takes a
 :class:`Call` and returns the exit code; None counts as 0. Exit codes: 0 success, 1 an error that the user can
@@ -31,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NoReturn, cast
 
 from scrapy.commands import ScrapyCommand
@@ -39,7 +31,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 from scrapy.utils.log import configure_logging
 
 from newsbot.cli.log_lines import shape_logs
-from newsbot.cli.program import COMMANDS, PROGRAM
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import (
     Column,
     clean,
@@ -50,7 +42,7 @@ from newsbot.cli.terminal import (
     printable,
 )
 from newsbot.clock import iso, parse_moment
-from newsbot.config.apps import active_apps, app_of_command, load
+from newsbot.config.apps import App, active_apps, load
 from newsbot.config.settings import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 
@@ -73,7 +65,7 @@ class Action:
     ``name`` is the subcommand. It may have two words (``import ftr``). It is empty if the command has no
     subcommands. ``help_text`` says in one line what the action does. ``run`` is the function of the action,
     or its import path such as ``newsbot.apps.operations.add:add``. A module is imported from its path only
-    when the action runs, so ``scrapy --help`` and other commands do not spend time on the import.
+    when the action runs, so other actions of the command do not spend time on the import.
     """
 
     def __init__(
@@ -148,23 +140,26 @@ class Call:
 
 
 class NewsbotCommand(ScrapyCommand):
-    """Base class of the commands. The docstring of this module has an example."""
+    """Base class of the commands of apps. :mod:`newsbot.commands` makes a class for each of them."""
 
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_LEVEL": "WARNING"}
-    actions: ClassVar[tuple[Action, ...]]
-
-    @property
-    def summary(self) -> str:
-        """What the command does, in one line."""
-        app = app_of_command(self.name)
-        return COMMANDS[self.name][1] if app is None else app.commands[self.name][1]
+    app: ClassVar[App]
+    summary: ClassVar[str]
+    """What the command does, in one line."""
+    place: ClassVar[str]
+    """The import path of the actions."""
 
     @property
     def name(self) -> str:
         """The name of the command: the name of its module, as in Scrapy."""
-        return type(self).__module__.rsplit(".", 1)[-1]
+        return type(self).__module__.rpartition(".")[2]
+
+    @cached_property
+    def actions(self) -> tuple[Action, ...]:
+        """The actions of the command. The code of the app is imported when they are used."""
+        return cast("tuple[Action, ...]", load(self.place))
 
     def short_desc(self) -> str:
         """Return what the command does, in one line."""
@@ -217,10 +212,9 @@ class NewsbotCommand(ScrapyCommand):
 
     def _check_app(self, settings: Settings) -> None:
         """Raise :class:`ArgumentError` if NEWSBOT_APPS leaves out the app of this command."""
-        active, app = active_apps(settings.get("NEWSBOT_APPS")), app_of_command(self.name)
-        if app is not None and app not in active:
-            needs = f", which needs {' and '.join(app.needs)}" if app.needs else ""
-            raise ArgumentError(f"NEWSBOT_APPS leaves out the app {app.name}{needs}")
+        if self.app not in active_apps(settings.get("NEWSBOT_APPS")):
+            needs = f", which needs {' and '.join(self.app.needs)}" if self.app.needs else ""
+            raise ArgumentError(f"NEWSBOT_APPS leaves out the app {self.app.name}{needs}")
 
     def _fail(self, message: str) -> NoReturn:
         """Print an error of Scrapy's own options and exit."""

@@ -40,7 +40,7 @@ def all_commands() -> dict[str, tuple[str, str]]:
     """
     found = dict(COMMANDS)
     for app in known_apps().values():
-        found |= app.commands
+        found |= {name: (group, line) for name, (group, line, _) in app.commands.items()}
     return found
 
 

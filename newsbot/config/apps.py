@@ -9,7 +9,7 @@ an app is imported only when it is used. Import paths have the form ``package.mo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
@@ -44,12 +44,13 @@ class App:
 
     name: str
     package: str
-    """Import path of the package. Its part ``commands`` has the commands, a module for each."""
+    """Import path of the package."""
     needs: tuple[str, ...] = ()
     """Names of apps that this app imports. They are used together with it, and it is left out together with
     them. An app with followers needs the app ``followers`` without naming it."""
-    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Name of a command -> group in the help of ``newsbot``, and what the command does, in one line."""
+    commands: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
+    """Name of a command -> group in the help of ``newsbot``, what the command does, in one line, and the
+    import path of its actions, a tuple of :class:`newsbot.cli.command.Action`."""
     settings: bool = False
     """True if the package has a file ``settings.yaml``, of the form of newsbot/config/settings.yaml."""
     components: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -164,6 +165,8 @@ def known_apps() -> Mapping[str, App]:
             app = one.load()
             if not isinstance(app, App):
                 raise TypeError(f"{one.value} is not a newsbot.config.apps.App")
+            if any(len(parts) != 3 for parts in app.commands.values()):
+                raise TypeError("a command has a group, a line of help and the import path of its actions")
         except Exception as error:
             raise ArgumentError(
                 f"the app {one.name} of the package {package} cannot be loaded "
@@ -229,11 +232,6 @@ def backend(kind: str, address: str) -> Any:
     return load(places.get(address.partition("://")[0], next(iter(places.values()))))
 
 
-def app_of_command(name: str) -> App | None:
-    """Return the app that has a command; None for a command of the core."""
-    return next((app for app in known_apps().values() if name in app.commands), None)
-
-
 def spider_packages(wanted_apps: Any) -> list[str]:
     """Return the packages with the spiders of the active apps.
 
@@ -243,13 +241,6 @@ def spider_packages(wanted_apps: Any) -> list[str]:
         return [app.spiders for app in active_apps(wanted_apps) if app.spiders]
     except ArgumentError:
         return []
-
-
-def command_folders() -> Iterator[str]:
-    """Yield the folders with the modules of the commands of all apps."""
-    for app in known_apps().values():
-        if app.commands:
-            yield from import_module(f"{app.package}.commands").__path__
 
 
 def _words(value: Any) -> list[str]:

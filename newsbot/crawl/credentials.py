@@ -13,7 +13,7 @@ from newsbot.cli.log_lines import LEAST, of_rules
 from newsbot.errors import ArgumentError
 from newsbot.items import Bounded
 from newsbot.pages.rules.rule import Rule
-from newsbot.pages.rules.secret import Secret
+from newsbot.pages.rules.yamlfile import Secret
 
 MAX_SITES = 1_000
 """Maximum number of sites whose secrets are remembered."""

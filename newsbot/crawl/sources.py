@@ -28,7 +28,7 @@ from newsbot.crawl.scope import Arguments, Scope
 from newsbot.crawl.visit import Due, Found, Visit
 from newsbot.frontier.base import Entry, Frontier
 from newsbot.items import Bounded, Kind, Link, PageRecord, Reason, Where, batched
-from newsbot.pages.discovery.hubs import topic_and_hubs
+from newsbot.pages.discovery.autodiscovery import topic_and_hubs
 from newsbot.pages.discovery.list_pages import is_archive, is_pagination
 from newsbot.pages.discovery.reader import claiming
 from newsbot.pages.rules import RuleSet

@@ -27,7 +27,7 @@ date. For a page with r changes per second, the best number of visits per second
 m is the same for all pages. If the result is below 0, the page is not visited, because it changes so often
 that visits cannot keep it up to date (Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal
 policies for crawling", PNAS 115, 2018). The simulator computes the same formula for arrays
-(:func:`newsbot.apps.simulator.allocation.freshest_random`).
+(:func:`newsbot.apps.simulator.strategies.freshest_random`).
 """
 
 from __future__ import annotations

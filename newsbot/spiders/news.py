@@ -37,7 +37,7 @@ from newsbot.errors import DataError, NotAnArticle
 from newsbot.items import Article, Details, EventKind, Reason
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.pages.discovery.feeds import SourceError, parse_feed
-from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.discovery.list_pages import find_links
 from newsbot.pages.discovery.sitemaps import parse_sitemap
 from newsbot.pages.extraction import SiteMemory, join_pages, next_page, read_page
 from newsbot.pages.extraction.documents import DocumentReader

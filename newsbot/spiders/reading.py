@@ -27,13 +27,11 @@ from newsbot.crawl.visit import RENDERED, Found, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.pages.discovery.autodiscovery import find_sections, find_sources
+from newsbot.pages.discovery.autodiscovery import find_sections, find_sources, hubs_in
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, SourceError
-from newsbot.pages.discovery.hubs import hubs_in
-from newsbot.pages.discovery.list_pages import split_pages, stated_next
+from newsbot.pages.discovery.list_pages import MAX_LINKS, PageLinks, split_pages, stated_next
 from newsbot.pages.discovery.reader import OTHER_ROOT, read_source, readers_like, recognising
-from newsbot.pages.discovery.sections import MAX_LINKS, PageLinks
 from newsbot.pages.discovery.sitemaps import Sitemap
 from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
 from newsbot.pages.extraction.documents import HTML, DocumentReader, extensions_of, reader_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.transfer.side import WholeFrontier
+from newsbot.apps.transfer.copies import WholeFrontier
 from newsbot.frontier.base import ASIDE, FETCH_STEP, EntryCopy, Frontier
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind

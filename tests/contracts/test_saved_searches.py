@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from newsbot.apps.alerts import saved
+from newsbot.apps.alerts.extension import Options, Watch, tell
 from newsbot.apps.alerts.outputs import OutputError
 from newsbot.apps.alerts.rules import Limits, Message
 from newsbot.apps.alerts.saved import Found, save, saved_searches
-from newsbot.apps.alerts.watch import Options, Watch, tell
 from newsbot.errors import ArgumentError
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.storage.base import Storage

@@ -13,8 +13,8 @@ from newsbot.crawl.completion import CompletionQueue
 from newsbot.errors import DataError
 from newsbot.items import Kind, Where
 from newsbot.middlewares import tree_of
-from newsbot.pages.discovery import sections
-from newsbot.pages.discovery.sections import PageLinks, find_links
+from newsbot.pages.discovery import list_pages
+from newsbot.pages.discovery.list_pages import PageLinks, find_links
 from newsbot.pages.extraction import parse_html
 from newsbot.pages.extraction.fields import authors
 from newsbot.pages.extraction.fields.dates import candidates
@@ -193,8 +193,8 @@ def test_an_unchanged_section_is_not_read(desk, reader):
 @pytest.mark.parametrize(("kind", "where"), [(Kind.SECTION, Where.SEED), (Kind.ARTICLE, Where.ARGUMENT)])
 def test_links_and_sections_of_a_home_page_share_one_walk(desk, reader, monkeypatch, kind, where):
     walks: list[object] = []
-    real = sections._anchors
-    monkeypatch.setattr(sections, "_anchors", recording(walks, real))
+    real = list_pages._anchors
+    monkeypatch.setattr(list_pages, "_anchors", recording(walks, real))
     visit = desk.visit(HOME, kind, where=where)
     named, found = reader.read(make_response(make_request(visit), front(), 200, HTML), visit)
     assert [link.url for link in named.links] == [f"{HOME}sport/"]
@@ -205,12 +205,12 @@ def test_links_and_sections_of_a_home_page_share_one_walk(desk, reader, monkeypa
 def test_links_that_are_considered_are_bounded(monkeypatch):
     tree = parse_html(front(15_000).encode())
     looked_at: list[object] = []
-    real = sections.text_of
-    monkeypatch.setattr(sections, "text_of", recording(looked_at, real))
+    real = list_pages.text_of
+    monkeypatch.setattr(list_pages, "text_of", recording(looked_at, real))
     page = PageLinks(tree, HOME)
-    assert len(looked_at) == sections._MAX_SEEN
+    assert len(looked_at) == list_pages._MAX_SEEN
     assert page.find() == find_links(tree, HOME)
-    assert len(page.find(menus=True)) == sections.MAX_LINKS
+    assert len(page.find(menus=True)) == list_pages.MAX_LINKS
 
 
 def test_elements_that_are_considered_are_bounded(monkeypatch):

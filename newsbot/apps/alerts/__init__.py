@@ -2,11 +2,9 @@
 
 Files in reading order:
 
-* ``rules``: the alert rules and their thresholds, and the measurements that they need
-* ``state``: stores the open alerts, each with the outputs that have received it
+* ``rules``: the alert rules, their thresholds and measurements; the open alerts, each with its outputs
 * ``saved``: saved searches, and notices about their new articles
 * ``outputs``: sends messages to the log, to a webhook, by e-mail, or to a command
-* ``command``: ``scrapy alerts``, and the saved searches of ``scrapy articles``
-* ``extension``: runs rounds during a news crawl
-* ``watch``: runs a round: measures, applies the rules, and sends the messages
+* ``extension``: runs rounds: measures, applies the rules, and sends the messages; ``scrapy alerts``, and the
+  saved searches of ``scrapy articles``
 """

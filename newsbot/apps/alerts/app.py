@@ -10,15 +10,16 @@ APP = App(
         "alerts": (
             "Look after",
             "Show current problems (silent sources, refusals, lag, disk), send or test alerts",
+            "newsbot.apps.alerts.extension:ACTIONS",
         ),
     },
     settings=True,
-    signs=("newsbot.apps.alerts.state:signs",),
+    signs=("newsbot.apps.alerts.rules:signs",),
     components={
         "EXTENSIONS": {
             "newsbot.apps.alerts.extension.Alerts": 540,
         },
     },
-    followers=("newsbot.apps.alerts.watch:followers",),
-    checks=("newsbot.apps.alerts.watch:check",),
+    followers=("newsbot.apps.alerts.extension:followers",),
+    checks=("newsbot.apps.alerts.extension:check",),
 )

@@ -7,7 +7,11 @@ APP = App(
     package="newsbot.apps.archive",
     needs=("operations",),
     commands={
-        "backfill": ("Crawl", "Collect the older articles of a site, also from web archives"),
+        "backfill": (
+            "Crawl",
+            "Collect the older articles of a site, also from web archives",
+            "newsbot.apps.archive.backfill:ACTIONS",
+        ),
     },
     settings=True,
     components={
@@ -19,8 +23,8 @@ APP = App(
         },
         "EXTENSIONS": {"newsbot.apps.archive.media.MediaFiles": 540},
     },
-    checks=("newsbot.apps.archive.recording:check",),
+    checks=("newsbot.apps.archive.middleware:check",),
     pages=("newsbot.apps.archive.pages:add",),
     notes={"backfill:": Owner.SITE_IN_KIND},
-    pruning={"raw": "newsbot.apps.archive.recording:prune"},
+    pruning={"raw": "newsbot.apps.archive.middleware:prune"},
 )

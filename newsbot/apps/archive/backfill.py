@@ -23,12 +23,21 @@ from datetime import UTC, datetime, timedelta
 
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
-from newsbot.apps.archive.cdx import Capture, CommonCrawl, Index, Part, Place, Wanted, Wayback
+from newsbot.apps.archive.cdx import (
+    Capture,
+    CommonCrawl,
+    Index,
+    PacedClient,
+    Part,
+    Place,
+    RemoteFault,
+    Wanted,
+    Wayback,
+)
 from newsbot.apps.archive.importing import NOTE_EVERY, Importer
 from newsbot.apps.archive.reader import Page
-from newsbot.apps.archive.remote import PacedClient, RemoteFault
 from newsbot.backends import open_rules, open_storage
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
 from newsbot.clock import iso
@@ -339,3 +348,33 @@ def _tell_end(call: Call, progress: Progress) -> None:
         call.note(f"{progress.name}: --max-pages is used up; run the same command again to continue")
     elif progress.before:
         call.note(f"{progress.name}: was read before, with these counts; --again reads it again")
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Collect the older articles of a site: from its sitemaps and archives, then from web archives",
+        backfill,
+        Argument("site", metavar="SITE", help="the domain of the site"),
+        Argument(
+            "--since", metavar="DATE", type=moment, required=True, help="published since DATE (2024-01)"
+        ),
+        Argument("--until", metavar="DATE", type=moment, help="published before DATE"),
+        Argument(
+            "--from",
+            dest="places",
+            action="append",
+            type=one_of("site", "wayback", "commoncrawl"),
+            metavar="PLACE",
+            help="site, wayback or commoncrawl; may be repeated (default: all, in this order)",
+        ),
+        Argument(
+            "--max-pages",
+            metavar="N",
+            type=positive,
+            help="request at most N pages from each place in this run (default: no limit)",
+        ),
+        Argument("--again", action="store_true", help="read the indexes from their beginning"),
+        writes=True,
+    ),
+)

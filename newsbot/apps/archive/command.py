@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from newsbot.apps.archive.cdxj import Place, latest, page_at
 from newsbot.apps.archive.reader import Page
+from newsbot.apps.archive.writer import Place, latest, page_at
 from newsbot.apps.operations.articles import show as show_stored
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call

@@ -42,8 +42,8 @@ from scrapy.utils.log import configure_logging
 from scrapy.utils.misc import build_from_crawler, load_object
 from w3lib.encoding import http_content_type_encoding
 
+from newsbot.apps.archive.cdx import RemoteFault, RemoteFile, news_files
 from newsbot.apps.archive.reader import Page, Stream, WarcFault, next_record, read_records
-from newsbot.apps.archive.remote import RemoteFault, RemoteFile, news_files
 from newsbot.backends import open_rules
 from newsbot.cli.command import Call
 from newsbot.cli.log_lines import shape_logs

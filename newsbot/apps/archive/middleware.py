@@ -1,23 +1,212 @@
-"""Opens the WARC archive of a crawl, and passes requests and responses to it.
+"""The archive of a crawl: writes requests and responses to WARC files (ISO 28500) in the folder
+NEWSBOT_WARC_DIR.
 
-:mod:`newsbot.crawl.visit` decides which pages are archived.
+A separate thread compresses and writes one exchange (a request and its response) at a time. A page is
+acknowledged after its exchange is written, so that a crash loses no exchange. If the folder cannot be
+written, this is logged once. The crawl continues without the archive and tries again after :data:`REST`
+seconds. :mod:`newsbot.crawl.visit` decides which pages are archived.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
+from scrapy.settings import BaseSettings
 
-from newsbot.apps.archive.recording import open_archive
-from newsbot.apps.archive.writer import Exchange
+from newsbot.apps.archive.writer import (
+    COPIED,
+    INDEX,
+    SUFFIX,
+    Exchange,
+    Uploads,
+    WarcFolder,
+    line_of,
+    lines_in,
+    packed_records,
+    write_index,
+)
+from newsbot.clock import Clock
+from newsbot.config.settings import SettingsLike, number_of, value_of
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.visit import EXCHANGE_KEY, GIVEN_KEY, META_KEY, Visit, keep_page
+from newsbot.errors import ArgumentError, DataUnavailable, UserError
 from newsbot.middlewares import Middleware
+from newsbot.pages.rules.rule import Rule
+
+logger = logging.getLogger(__name__)
+
+REST = 60.0
+"""Seconds from a failed write to the next try."""
+
+
+class Archive:
+    """Writes exchanges to ``folder``.
+
+    ``count(name)`` is called for each exchange, with ``archive/kept`` or ``archive/lost``.
+    """
+
+    def __init__(
+        self,
+        folder: WarcFolder,
+        count: Callable[[str], None],
+        clock: Clock = time.monotonic,
+        *,
+        indexes: Indexes | None = None,
+    ) -> None:
+        self._folder = folder
+        self._lines = {} if indexes is None else indexes.lines
+        self._uploads = None if indexes is None else indexes.uploads
+        self._count = count
+        self._clock = clock
+        # A WARC file has one writer, so there is only one thread. The crawl continues during compression.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="warc")
+        self._lost = 0
+        """Number of exchanges lost since the last successful write."""
+        self._next_try = 0.0
+
+    async def keep(self, exchange: Exchange) -> None:
+        """Write an exchange. If it cannot be written, it is counted as lost and nothing is raised."""
+        # After a fault, one exchange every REST seconds is written as a test. All others are lost.
+        if self._lost and self._clock() < self._next_try:
+            self._lose()
+            return
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._write, exchange)
+        except OSError as error:
+            if not self._lost:
+                logger.error(
+                    "pages cannot be archived folder=%s fault=%s; the crawl tries again in %.0f s",
+                    self._folder.folder, error.strerror or error, REST,
+                )  # fmt: skip
+            self._next_try = self._clock() + REST
+            self._lose()
+            return
+        if self._lost:
+            logger.warning("archiving works again folder=%s lost=%d", self._folder.folder, self._lost)
+            self._lost = 0
+        self._count("archive/kept")
+
+    def close(self) -> None:
+        """Wait for the thread and finish the current file."""
+        self._thread.shutdown()
+        try:
+            self._folder.close()
+        except OSError as error:
+            logger.error(
+                "archive cannot be finished folder=%s fault=%s", self._folder.folder, error.strerror or error
+            )
+        if self._uploads is not None:
+            self._uploads.close()
+
+    def _write(self, exchange: Exchange) -> None:
+        response, request = packed_records(exchange)
+        name, offset = self._folder.write(response + request)
+        if exchange.status != HTTPStatus.NOT_MODIFIED:  # its record refers to the page of an earlier visit
+            self._lines.setdefault(name, []).append(line_of(exchange, name, offset, len(response)))
+
+    def _lose(self) -> None:
+        self._lost += 1
+        self._count("archive/lost")
+
+
+class Indexes:
+    """Writes the index of each finished file: from known lines, or else from the records of the file.
+
+    ``uploads`` then copies the file and its index.
+    """
+
+    def __init__(self, uploads: Uploads | None = None) -> None:
+        self.uploads = uploads
+        self.lines: dict[str, list[str]] = {}
+        """The lines of open files, by their final names."""
+
+    def finished(self, path: Path) -> None:
+        """Write the index of a file. A fault is logged: searches then read the file itself."""
+        known = self.lines.pop(path.name, None)
+        try:
+            write_index(path, lines_in(path) if known is None else known)
+        except OSError as error:
+            logger.error("archive without index file=%s fault=%s", path, error.strerror or error)
+        if self.uploads is not None:
+            self.uploads.add(path)
+
+
+def open_archive(
+    settings: BaseSettings, count: Callable[[str], None], *, is_check: bool = False
+) -> Archive | None:
+    """Return the archive in the folder NEWSBOT_WARC_DIR, or None if the setting is empty.
+
+    With ``is_check``, nothing is copied to NEWSBOT_WARC_S3. Raises :class:`newsbot.errors.UserError` if a
+    setting is not valid, and :class:`DataUnavailable` if the folder cannot be written.
+    """
+    name = settings.get("NEWSBOT_WARC_DIR")
+    if not name:
+        return None
+    size = int(number_of(settings, "NEWSBOT_WARC_SIZE"))
+    # fields of the record warcinfo (ISO 28500)
+    about = f"http-header-user-agent: {settings.get('USER_AGENT')}\r\nrobots: obey\r\n"
+    if not settings.getbool("ROBOTSTXT_OBEY"):
+        about = about.replace("robots: obey", "robots: ignore")
+    bucket = value_of(settings, "NEWSBOT_WARC_S3")
+    uploads = Uploads(bucket) if bucket else None
+    try:
+        indexes = Indexes(None if is_check else uploads)
+        folder = WarcFolder(Path(name).expanduser(), max_size=size, about=about, finished=indexes.finished)
+        if indexes.uploads is not None:
+            indexes.uploads.start(folder.folder)
+        return Archive(folder, count, indexes=indexes)
+    except OSError as error:
+        raise DataUnavailable(
+            f"NEWSBOT_WARC_DIR={name}: cannot be written ({error.strerror or error})"
+        ) from error
+
+
+def check(settings: BaseSettings, rules: Iterable[Rule]) -> None:  # noqa: ARG001  (the form of all checks)
+    """Raise the errors of :func:`open_archive` before a crawl starts."""
+    if (archive := open_archive(settings, lambda _: None, is_check=True)) is not None:
+        archive.close()
+
+
+def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
+    """Return the number of WARC files that were last written before ``before`` (POSIX seconds).
+
+    Files that are not in NEWSBOT_WARC_S3 yet are left out. With ``delete`` the files are deleted. Raises
+    :class:`ArgumentError` if no archive is configured, and :class:`UserError` if the folder cannot be read or
+    a file cannot be deleted.
+    """
+    name = settings.get("NEWSBOT_WARC_DIR")
+    if not name:
+        raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
+    folder = Path(name).expanduser()
+    bucket = value_of(settings, "NEWSBOT_WARC_S3")
+    uploads = Uploads(bucket) if bucket else None
+    count = 0
+    try:
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            with suppress(FileNotFoundError):  # another process has pruned the file in the meantime
+                # A file that is not in the object store yet is kept.
+                if path.stat().st_mtime < before and (uploads is None or uploads.has(path)):
+                    count += 1
+                    if delete:
+                        path.unlink()
+                        for ending in (INDEX, COPIED):
+                            path.with_name(path.name + ending).unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder}: {error.strerror or error}") from error
+    return count
+
 
 _PUBLIC = ("User-Agent", "Accept-Language", "Proxy-Authorization")
 

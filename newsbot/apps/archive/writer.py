@@ -4,6 +4,14 @@ While a file is being written, its name ends in ``.open`` and the process holds 
 written with one system call, so a killed process usually leaves complete records. After a power failure, the
 last record may be incomplete. The next process that opens the folder removes this record (:func:`recover`).
 Other programs may read or delete only files that have their final name.
+
+Each finished WARC file has an index with the same name and the suffix ``.cdxj``: a sorted line for each
+response, with the place of its record. Source: CDXJ 0.1.0 (https://specs.webrecorder.net/cdxj/0.1.0/). The
+keys are URLs in the form SURT (``org,example)/path``), in lower case.
+
+A thread copies finished files and their indexes to an object store (NEWSBOT_WARC_S3). After a file was
+copied, a small file beside it (``.copied``) names the folder in the store. Files without it are copied at the
+next start, so a killed process, or a store that is away, loses no copy.
 """
 
 from __future__ import annotations
@@ -12,22 +20,29 @@ import base64
 import fcntl
 import gzip
 import hashlib
+import json
+import logging
+import mmap
 import os
 import re
 import socket
+import threading
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from io import FileIO
 from pathlib import Path
+from queue import SimpleQueue
 from typing import BinaryIO
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from newsbot import __version__
+from newsbot.apps.archive.reader import Page, WarcFault, read_records
+from newsbot.apps.outgoing import object_store
 
 # The profile of a ``revisit`` record for a response with status 304 (ISO 28500:2017, 6.7.3).
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -62,11 +77,6 @@ class Exchange:
     """The response body with its content encoding (not decompressed)."""
     address: str = ""
     """IP address of the server; empty if unknown."""
-
-
-def packed_exchange(exchange: Exchange) -> bytes:
-    """Return the records of :func:`packed_records`, one after the other."""
-    return b"".join(packed_records(exchange))
 
 
 def packed_records(exchange: Exchange) -> tuple[bytes, bytes]:
@@ -378,3 +388,232 @@ def _end_of_member(data: bytes) -> int | None:
 def _host() -> str:
     """Return the name of this machine, reduced to characters that are safe in a file name."""
     return re.sub(r"[^A-Za-z0-9]+", "-", socket.gethostname())[:40] or "host"
+
+
+INDEX = ".cdxj"
+MAX_BODY = 16 * 2**20
+"""Maximum size in bytes of a page that is read from the archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the archived response of a URL is."""
+
+    url: str
+    moment: str
+    """Time of the request as 14 digits, in UTC."""
+    status: int
+    path: Path
+    offset: int
+    fields: Mapping[str, str]
+    """All fields of the line."""
+
+
+def surt(url: str) -> str:
+    """Return a URL as a key: the host with its labels reversed, then path and query, in lower case."""
+    parts = urlsplit(url)
+    host = ",".join(reversed((parts.hostname or "").removeprefix("www.").split(".")))
+    port = f":{parts.port}" if parts.port and parts.port not in (80, 443) else ""
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{host}{port}){parts.path or '/'}{query}".lower()
+
+
+def line_of(exchange: Exchange, filename: str, offset: int, length: int) -> str:
+    """Return the line of a response whose record has this place in a file."""
+    headers = {name.lower(): value for name, value in exchange.answered}
+    mime = headers.get(b"content-type", b"").decode("latin-1").partition(";")[0].strip() or "unk"
+    fields = {"mime": mime, "status": str(exchange.status), "digest": digest(exchange.body)}
+    place = {"length": str(length), "offset": str(offset), "filename": filename}
+    return cdxj_line(exchange.url, _digits(warc_date(exchange.at)), fields | place)
+
+
+def write_index(path: Path, lines: Iterable[str]) -> None:
+    """Write the index of a finished WARC file. Raises ``OSError``."""
+    part = path.with_name(f"{path.name}{INDEX}.part")
+    with part.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in sorted(lines))
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path.with_name(path.name + INDEX))
+
+
+def lines_in(path: Path) -> Iterator[str]:
+    """Yield the lines of a WARC file, read from its records. A damaged end of the file is ignored."""
+    name = path.name.removesuffix(OPEN)
+    for page, start, end in _pages(path):
+        if page.body is None:
+            continue
+        moment = "" if page.at is None else page.at.strftime("%Y%m%d%H%M%S")
+        mime = page.headers.get("content-type", "").partition(";")[0].strip() or "unk"
+        fields = {"mime": mime, "status": str(page.status)}
+        place = {"length": str(end - start), "offset": str(start), "filename": name}
+        yield cdxj_line(page.url, moment, fields | place)
+
+
+def latest(folder: Path, url: str, known: Mapping[str, Sequence[Place]] | None = None) -> Place | None:
+    """Return the place of the newest archived page of a URL, or None.
+
+    Files without an index are searched record by record: those that a crawl writes at this moment. ``known``
+    is what :func:`unindexed` has found in them. Raises ``OSError``.
+    """
+    found = [*_indexed(folder, url), *(unindexed(folder) if known is None else known).get(url, ())]
+    good = [one for one in found if one.status == 200] or found
+    return max(good, key=lambda one: one.moment, default=None)
+
+
+def unindexed(folder: Path) -> dict[str, list[Place]]:
+    """Return the places in files without an index, by URL. Raises ``OSError``."""
+    found: dict[str, list[Place]] = {}
+    for path in sorted([*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{SUFFIX}{OPEN}")]):
+        if not path.with_name(path.name + INDEX).exists():
+            for line in lines_in(path):
+                if (place := _place(line, folder)) is not None:
+                    found.setdefault(place.url, []).append(place)
+    return found
+
+
+def page_at(place: Place) -> Page | None:
+    """Return the archived page at a place; None if it cannot be read. Raises ``OSError``."""
+    with place.path.open("rb") as file:
+        try:
+            record = next(read_records(file, start=place.offset, max_body=MAX_BODY), None)
+        except WarcFault:
+            return None
+    return None if record is None else record.page
+
+
+def _indexed(folder: Path, url: str) -> Iterator[Place]:
+    key = f"{surt(url)} ".encode()
+    for index in sorted(folder.glob(f"*{SUFFIX}{INDEX}")):
+        if not index.stat().st_size:
+            continue
+        with index.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as lines:
+            at = _first(lines, key)
+            while at < len(lines) and lines[at : at + len(key)] == key:
+                end = lines.find(b"\n", at)
+                end = len(lines) if end < 0 else end
+                place = _place(lines[at:end].decode("utf-8", "replace"), folder)
+                if place is not None and place.url == url:
+                    yield place
+                at = end + 1
+
+
+def _first(lines: mmap.mmap, key: bytes) -> int:
+    """Return the offset of the first line that is not before ``key`` (binary search)."""
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high) // 2
+        start = lines.rfind(b"\n", 0, middle) + 1
+        end = lines.find(b"\n", middle)
+        end = len(lines) if end < 0 else end
+        if lines[start:end] < key:
+            low = end + 1
+        else:
+            high = start
+    return low
+
+
+def _place(line: str, folder: Path) -> Place | None:
+    """Return the place in a line of an index; None if its file no longer exists, or the line is damaged."""
+    try:
+        _, moment, document = line.split(" ", 2)
+        fields = json.loads(document)
+        url, status, offset = str(fields["url"]), int(fields["status"]), int(fields["offset"])
+        file = str(fields["filename"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    if offset < 0 or file != Path(file).name:
+        return None
+    for name in (file, file + OPEN):
+        if (path := folder / name).exists():
+            return Place(url, moment, status, path, offset, fields)
+    return None
+
+
+def _pages(path: Path) -> Iterator[tuple[Page, int, int]]:
+    """Yield the pages of a file, with the offsets of their records and of the next records."""
+    start = 0
+    with path.open("rb") as file:
+        try:
+            for record in read_records(file, max_body=MAX_BODY):
+                if record.end is None:  # several records share a gzip member: no record can be found again
+                    return
+                if record.page is not None and record.kind == "response":
+                    yield record.page, start, record.end
+                start = record.end
+        except WarcFault:
+            return
+
+
+def cdxj_line(url: str, moment: str, fields: Mapping[str, str]) -> str:
+    """Return a line of an index."""
+    return f"{surt(url)} {moment} {json.dumps({**fields, 'url': url})}"
+
+
+def _digits(date: str) -> str:
+    return "".join(sign for sign in date if sign.isdigit())
+
+
+logger = logging.getLogger(__name__)
+
+COPIED = ".copied"
+UPLOAD_TIMEOUT = 60.0
+"""Seconds to wait for a response of the store, and for the last copies at the end of a crawl."""
+_PIECE = 8 * 2**20
+
+
+class Uploads:
+    """Copies files to ``address``. Raises :class:`newsbot.errors.UserError` if it is not valid."""
+
+    def __init__(self, address: str) -> None:
+        self._store, self._folder = object_store(address, "NEWSBOT_WARC_S3", patience=UPLOAD_TIMEOUT)
+        self._waiting: SimpleQueue[Path | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="warc uploads", daemon=True)
+        self._fault = ""
+
+    def start(self, folder: Path) -> None:
+        """Start the thread, with the finished files of a folder."""
+        for path in sorted(folder.glob(f"*{SUFFIX}")):
+            self.add(path)
+        self._thread.start()
+
+    def add(self, path: Path) -> None:
+        """Let the thread copy a finished file and its index."""
+        self._waiting.put(path)
+
+    def close(self) -> None:
+        """Wait for the copies. What is not copied in time is copied at the next start."""
+        self._waiting.put(None)
+        self._thread.join(UPLOAD_TIMEOUT)
+        if self._thread.is_alive():
+            logger.error("archive files are not copied yet bucket=%s; the next crawl goes on", self._folder)
+
+    def has(self, path: Path) -> bool:
+        """Return True if a file was copied to this folder of the store. Raises ``OSError``."""
+        mark = path.with_name(path.name + COPIED)
+        return mark.exists() and mark.read_text(encoding="utf-8") == self._folder
+
+    def _run(self) -> None:
+        while (path := self._waiting.get()) is not None:
+            try:
+                if not self.has(path):
+                    self._copy(path)
+                self._fault = ""
+            except Exception as error:  # noqa: BLE001  (pyarrow raises errors of its own)
+                fault = " ".join(str(error).split())[:300]
+                if fault != self._fault:
+                    logger.error(
+                        "archive file not copied file=%s fault=%s; it is tried at the next start",
+                        path.name,
+                        fault,
+                    )
+                self._fault = fault
+
+    def _copy(self, path: Path) -> None:
+        for one in (path, path.with_name(path.name + INDEX)):
+            if one.exists():
+                place = f"{self._folder}/{one.name}"
+                with one.open("rb") as file, self._store.open_output_stream(place) as target:
+                    while piece := file.read(_PIECE):
+                        target.write(piece)
+        path.with_name(path.name + COPIED).write_text(self._folder, encoding="utf-8")

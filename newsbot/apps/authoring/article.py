@@ -13,7 +13,7 @@ from scrapy.settings import Settings
 from newsbot import api
 from newsbot.apps.operations.explain import explain, lines
 from newsbot.backends import open_rules, queued, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, one_of
 from newsbot.config.apps import open_documents
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import Article
@@ -81,3 +81,25 @@ def _read(file: str, url: str, settings: Settings) -> Article:
         return read_page(html, url, rule=open_rules(settings).for_url(url), vouched=True)
     except NotAnArticle as error:
         raise UserError(f"{file}: is not an article ({error.reason})") from error
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Extract the article of one page without storing it",
+        article,
+        Argument("page", metavar="URL|FILE", help="a URL, or a file with HTML; - is stdin"),
+        Argument(
+            "--format",
+            type=one_of("json", "md", "txt"),
+            default="txt",
+            metavar="FORMAT",
+            help="json, md (Markdown) or txt (the default)",
+        ),
+        Argument(
+            "--url",
+            metavar="URL",
+            help="the URL of the page in FILE, to resolve links and to choose the rule",
+        ),
+    ),
+)

@@ -24,15 +24,22 @@ from lxml import etree
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
-from newsbot.apps.authoring.cases import write_case
-from newsbot.apps.authoring.learn import Learned, as_lines, examples_of, judge_learning, quoted
-from newsbot.apps.authoring.writing import rule_path, site_named, write_new
+from newsbot.apps.authoring.learn import (
+    Learned,
+    as_lines,
+    examples_of,
+    judge_learning,
+    quoted,
+    rule_path,
+    site_named,
+    write_new,
+)
+from newsbot.apps.authoring.samples import write_case
 from newsbot.apps.operations.verdict import in_words
-from newsbot.apps.progress.figures import percent
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import counted
+from newsbot.cli.terminal import counted, percent
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Article, ArticleFilter, Kind
 from newsbot.pages.extraction.page.page import parse_html

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from newsbot.apps.authoring.importing import MAX_LIST_BYTES, Sites, read_addresses, read_opml
-from newsbot.apps.authoring.writing import STARTER, add_starter, rule_path, starter_sites, write_new
-from newsbot.cli.command import Call
+from newsbot.apps.authoring.learn import STARTER, add_starter, rule_path, starter_sites, write_new
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError
@@ -102,3 +102,20 @@ def _tell(call: Call, folder: Path, rules: list[str]) -> None:
     call.text(f"  a list:      {begin}{PROGRAM} rules import opml FILE")
     number = len(starter_sites())
     call.text(f"  a collection of {number} news sites: {begin}{PROGRAM} init --sites {STARTER}")
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Make a project: a folder with rules, settings and scrapy.cfg. Existing files are kept.",
+        init,
+        Argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: ."),
+        Argument(
+            "--sites",
+            type=Path,
+            metavar="FILE",
+            help="an OPML file, a file with one address of a site or feed per line (- is stdin), or "
+            "starter: the news sites that newsbot brings along",
+        ),
+    ),
+)

@@ -1,4 +1,7 @@
-"""``newsbot corpus``: writes the shards of a corpus and its data card.
+"""``newsbot corpus``: writes the shards of a corpus, with quality signals, and its data card.
+
+The signals of repetition and of stop words are those of Gopher (Rae et al. 2021, arXiv:2112.11446, table A1),
+which FineWeb and datatrove use too. Shares are from 0 to 1.
 
 Two exports of the same articles have the same bytes: rows have a fixed order, and nothing depends on the time
 of the export.
@@ -14,21 +17,103 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from newsbot import __version__
-from newsbot.apps.corpus.signals import Signals, signals
 from newsbot.apps.operations.articles import chosen
 from newsbot.backends import stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
 from newsbot.cli.terminal import counted, lines
 from newsbot.clock import iso
 from newsbot.config.apps import load_optional
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter, batched
-from newsbot.pages.rights import opted_out
+from newsbot.pages.extraction.fields.language import certainty
+from newsbot.pages.rights import LICENSE, opted_out
+from newsbot.pages.text.languages import by_language
+from newsbot.pages.text.words import tokens
 from newsbot.urls import fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """The quality signals of one article, as columns of a corpus."""
+
+    characters: int
+    words: int
+    lines: int
+    mean_word_length: float
+    """In characters."""
+    stop_word_share: float | None
+    """Share of the words that are stop words of the language; None if its stop words are not known."""
+    letter_share: float
+    """Share of the characters other than spaces that are letters."""
+    duplicate_line_share: float
+    """Share of the lines that occur before in the text."""
+    top_2gram_share: float
+    """Share of the characters in the most frequent pair of words."""
+    duplicate_5gram_share: float
+    """Share of the words in sequences of five words that occur before in the text."""
+    language_confidence: float
+    opt_out: bool
+    """True if a signal reserves the page against use by AI."""
+    licence: str | None
+    """Address of the licence that the site states."""
+
+
+def signals(article: Article) -> Signals:
+    """Return the signals of an article."""
+    text = article.text
+    words = tokens(text)
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    known = by_language("stop_words").get(article.language or "")
+    visible = [sign for sign in text if not sign.isspace()]
+    return Signals(
+        characters=len(text),
+        words=len(words),
+        lines=len(lines),
+        mean_word_length=_share(sum(map(len, words)), len(words)),
+        stop_word_share=None
+        if known is None
+        else _share(sum(map(frozenset(known).__contains__, words)), len(words)),
+        letter_share=_share(sum(sign.isalpha() for sign in visible), len(visible)),
+        duplicate_line_share=_share(len(lines) - len(set(lines)), len(lines)),
+        top_2gram_share=_top(words),
+        duplicate_5gram_share=_repeated(words),
+        language_confidence=round(certainty(f"{article.title}\n{text}", article.language), 4),
+        opt_out=opted_out(article.rights),
+        licence=article.rights.get(LICENSE),
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
+def _top(words: Sequence[str]) -> float:
+    """Return the share of the characters that are in the most frequent pair of words.
+
+    A pair that occurs only once does not count.
+    """
+    pairs = Counter(pairwise(words))
+    if not pairs:
+        return 0.0
+    pair, number = max(pairs.items(), key=lambda item: (item[1], item[0]))
+    return _share(number * sum(map(len, pair)), sum(map(len, words))) if number > 1 else 0.0
+
+
+def _repeated(words: Sequence[str]) -> float:
+    seen: set[tuple[str, ...]] = set()
+    repeated: set[int] = set()
+    for at in range(len(words) - 4):
+        gram = tuple(words[at : at + 5])
+        if gram in seen:
+            repeated.update(range(at, at + 5))
+        seen.add(gram)
+    return _share(len(repeated), len(words))
+
 
 META = (
     "title",
@@ -281,3 +366,28 @@ _SIZES = [
 
 def _sorted(numbers: Counter[str]) -> list[tuple[str, int]]:
     return sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Write the articles as shards with quality signals, and a data card (docs/corpus.md)",
+        corpus,
+        Argument("folder", type=Path, help="a new or empty folder"),
+        Argument(
+            "--format",
+            type=one_of("parquet", "jsonl"),
+            default="parquet",
+            help="parquet (default) or jsonl",
+        ),
+        Argument("--shard", metavar="N", type=positive, default=50_000, help="articles in a shard (50000)"),
+        Argument("--source", metavar="DOMAIN", help="only of this site"),
+        Argument("--language", metavar="CODE", help="only articles in this language, e.g. ru"),
+        Argument("--since", metavar="DATE", type=moment, help="published since DATE: 2024-05, 7d, yesterday"),
+        Argument("--until", metavar="DATE", type=moment, help="published before DATE"),
+        Argument("--with-opt-outs", action="store_true", help="also articles whose rights forbid use by AI"),
+        Argument(
+            "--with-copies", action="store_true", help="also copies of texts that the corpus has already"
+        ),
+    ),
+)

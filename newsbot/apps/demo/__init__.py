@@ -2,10 +2,8 @@
 
 Files in reading order:
 
-* ``writer``: makes stories from the words in ``en.yaml`` and ``ru.yaml``
-* ``publishing``: decides which site of ``sites.yaml`` publishes which story, when and under which URLs, and
-  makes the manifest: the expected result of a crawl
-* ``pages``: the response for each URL of a site, from templates
-* ``server``: the HTTP server and forward proxy, which adds faults to some pages
+* ``publishing``: makes stories from the words in ``en.yaml`` and ``ru.yaml``, decides which site of
+  ``sites.yaml`` publishes which story, and makes the manifest: the expected result of a crawl
+* ``server``: the HTTP server and forward proxy, with the pages of each site, and faults of some pages
 * ``check``: the action of ``scrapy demo``: crawls, and compares the result with the manifest
 """

@@ -6,6 +6,10 @@ APP = App(
     name="demo",
     package="newsbot.apps.demo",
     commands={
-        "demo": ("Begin", "Crawl demo sites on this machine and check the result"),
+        "demo": (
+            "Begin",
+            "Crawl demo sites on this machine and check the result",
+            "newsbot.apps.demo.check:ACTIONS",
+        ),
     },
 )

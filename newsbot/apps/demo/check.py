@@ -24,7 +24,7 @@ from typing import Any
 from newsbot.apps.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Expected, Manifest
 from newsbot.apps.demo.server import DEFAULT_ARTICLES, DemoServer, ServedRequest, this_hour
 from newsbot.backends import open_storage
-from newsbot.cli.command import FAULT, Call, plain
+from newsbot.cli.command import FAULT, Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import from_iso
@@ -394,3 +394,25 @@ def _keep_serving(call: Call, server: DemoServer) -> None:
         threading.Event().wait()
     except KeyboardInterrupt:
         call.note("")
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Serve six invented news sites on loopback, crawl them with the real spider, and check that "
+        "every article was stored exactly once.",
+        demo,
+        Argument(
+            "--articles",
+            type=positive,
+            metavar="N",
+            help="number of articles (default 300, from 60)",
+        ),
+        Argument(
+            "--data",
+            metavar="DIR",
+            help="folder of the data, new or from an earlier demo (default: a new one in /tmp)",
+        ),
+        Argument("--keep-serving", action="store_true", help="keep serving after the crawl, until Ctrl-C"),
+    ),
+)

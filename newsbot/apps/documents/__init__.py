@@ -4,6 +4,6 @@ Files in reading order:
 
 * ``reader``: recognises documents, and writes their contents as pages
 * ``child``: the process that parses one document, with limits of time and memory
-* ``contents``: the text and the fields of a document, and the choice of its title
-* ``pdf``, ``office``, ``plain``: the formats
+* ``formats``: the contents of a document, the choice of its title, and all formats but PDF
+* ``pdf``: PDF files
 """

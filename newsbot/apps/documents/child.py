@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 
-from newsbot.apps.documents.contents import Contents, RefusedError
+from newsbot.apps.documents.formats import Contents, RefusedError
 
 MAX_MEMORY = 512 * 2**20
 """Maximum address space in bytes."""
@@ -47,13 +47,13 @@ def _parser(format_: str) -> Callable[[bytes], Contents]:
 
         return read_pdf
     if format_ in ("docx", "odt"):
-        from newsbot.apps.documents import office
+        from newsbot.apps.documents import formats
 
-        return office.read_docx if format_ == "docx" else office.read_odt
-    from newsbot.apps.documents import plain
+        return formats.read_docx if format_ == "docx" else formats.read_odt
+    from newsbot.apps.documents import formats
 
-    return {"rtf": plain.read_rtf, "markdown": plain.read_markdown}.get(format_) or partial(
-        plain.read_text, charset=format_.partition("=")[2]
+    return {"rtf": formats.read_rtf, "markdown": formats.read_markdown}.get(format_) or partial(
+        formats.read_text, charset=format_.partition("=")[2]
     )
 
 

@@ -19,7 +19,7 @@ from pdfminer.pdfparser import PDFParser
 from pdfminer.pdftypes import resolve1
 from pdfminer.utils import decode_text
 
-from newsbot.apps.documents.contents import Block, Contents, RefusedError
+from newsbot.apps.documents.formats import Block, Contents, RefusedError
 
 MAX_PAGES = 150
 """Maximum number of pages that are read. A page takes 50 to 100 ms."""

@@ -2,10 +2,8 @@
 
 Files in reading order:
 
-* ``formats``: the file formats and their writers
+* ``formats``: the file formats and their writers, also for web archives with the archived pages of articles,
+  Atom and RSS feeds, and the feeds of all sites as OPML
 * ``parquet``: the writer for Apache Parquet
-* ``wacz``: the writer for web archives with the archived pages of articles
-* ``feed``: articles as an Atom or RSS feed, and the feeds of all sites as OPML, from templates
-* ``command``: ``scrapy articles export`` and ``feed``
-* ``increment``: exports that continue where the last export of the same name ended
+* ``command``: ``scrapy articles export``, also what continues an earlier export, and ``feed``
 """

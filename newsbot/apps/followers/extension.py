@@ -6,7 +6,7 @@ from functools import partial
 
 from scrapy import Spider
 
-from newsbot.apps.followers.threads import FollowerThread
+from newsbot.apps.followers.following import FollowerThread
 from newsbot.crawl.assembly import Crawl
 from newsbot.extensions import Extension
 

@@ -6,5 +6,5 @@ APP = App(
     name="hub",
     package="newsbot.apps.hub",
     needs=("web", "push"),
-    pages=("newsbot.apps.hub.pages:add",),
+    pages=("newsbot.apps.hub.subscriptions:add",),
 )

@@ -1,7 +1,4 @@
 """Lets assistants search and read the stored articles, by the Model Context Protocol (docs/mcp.md).
 
-Files in reading order:
-
-* ``tools``: what an assistant can ask, as functions over the stored data
-* ``server``: the MCP server with these tools, on stdio or HTTP
+* ``server``: what an assistant can ask, and the MCP server with these tools, on stdio or HTTP
 """

@@ -3,24 +3,37 @@
 An article is stored in one transaction, alone or with other new articles. Two workers that store the same
 text write the same ``_id`` in ``texts``. One of the transactions then fails. It is tried again, and then sees
 the result of the other transaction.
+
+The changes of articles are numbered in the order of their commits, and read by number. Transactions of
+several writers run at the same time. If the writers chose the numbers, a lower number could be committed
+after a higher number. A reader that has read the higher number would then miss the lower one. Writers
+therefore leave the number of a changed article or of a removal empty. A reader first numbers all committed
+changes, in a transaction that increments one counter. Two readers therefore cannot number the same change.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from heapq import merge
+from itertools import groupby, islice
 from typing import Any
 
-from pymongo import UpdateOne
+from pymongo import ReturnDocument, UpdateOne
 from pymongo.errors import BulkWriteError
+from pymongo.read_concern import ReadConcern
 
-from newsbot.apps.mongodb import changes
-from newsbot.apps.mongodb.client import Collections, Document, Session, all_duplicates
-from newsbot.apps.mongodb.connection import Repository
-from newsbot.apps.mongodb.documents import (
+from newsbot.apps.mongodb.client import (
     KEY,
+    Collections,
+    Document,
+    Repository,
+    Server,
+    Session,
+    all_duplicates,
     all_versions,
     articles_by_key,
     conditions,
@@ -41,8 +54,10 @@ from newsbot.storage.articles import (
     KEPT,
     MAX_VERSIONS,
     Articles,
+    Change,
     Changes,
     Joined,
+    Numbering,
     RepeatedText,
     SiteText,
     Stored,
@@ -56,6 +71,97 @@ from newsbot.storage.articles import (
     story_id,
 )
 from newsbot.urls import fingerprint
+
+NUMBER = "change"
+"""The field with the number of the last change. If it is missing or None, the change has no number yet."""
+UNNUMBERED: Document = {NUMBER: ""}
+"""The argument of ``$unset`` in an update of an article. It removes the number, so that the change gets a new
+number."""
+_COUNTER = "changes"
+_NUMBERED_AT_ONCE = 500
+"""Maximum number of changes that one transaction numbers."""
+_COLLECTIONS = ("removals", "articles")
+"""The collections whose documents are numbered. Removals are numbered first: if an article was removed and
+stored again, its removal must have the lower number."""
+
+
+def note_removed(database: Collections, keys: Sequence[bytes], session: Session) -> None:
+    """Record the removal of the articles with these keys. Must run in the transaction that removes them."""
+    for key in keys:
+        # An empty document replaces an earlier removal of the same article, which had a number.
+        database["removals"].replace_one({"_id": key}, {}, upsert=True, session=session)
+
+
+def since(server: Server, cursor: str, limit: int) -> Changes:
+    """Return at most ``limit`` changes after a cursor.
+
+    See :meth:`newsbot.storage.articles.Articles.changes_since`.
+    """
+    database = server.at.database
+    present = all_numbered(server)
+    after, restarted = present.read(cursor)
+    # Another reader can number changes between the two queries. Without the upper bound, an article with a
+    # higher number could be found, although a removal with a lower number was not.
+    within = {NUMBER: {"$gt": after, "$lte": present.last}}
+    kinds = [
+        [
+            (one[NUMBER], Change(one["_id"], from_document(one) if name == "articles" else None))
+            for one in database[name].find(within).sort(NUMBER, 1).limit(limit)
+        ]
+        for name in _COLLECTIONS
+    ]
+    numbered = list(islice(merge(*kinds, key=lambda one: one[0]), limit))
+    last = numbered[-1][0] if numbered else after
+    return Changes([change for _, change in numbered], present.cursor(last), restarted)
+
+
+def all_numbered(server: Server) -> Numbering:
+    """Give numbers to all committed changes, and return the numbering.
+
+    All changes up to the last number are committed.
+    """
+    database = server.at.database
+    with suppress(DataUnavailable):  # a user without the right to write reads only the numbered changes
+        while any(database[name].find_one({NUMBER: None}, {"_id": 1}) for name in _COLLECTIONS):
+            server.transact(partial(number_some, database))
+    return numbering(database)
+
+
+def numbering(database: Collections) -> Numbering:
+    """Return the numbering as a majority of the members has stored it, so that a failover cannot undo it."""
+    counters = database["counters"].with_options(read_concern=ReadConcern("majority"))
+    counter = counters.find_one({"_id": _COUNTER}) or {"id": "", "last": 0}
+    return Numbering(counter["id"], counter["last"])
+
+
+def number_some(database: Collections, session: Session) -> int:
+    """Give numbers to at most _AT_ONCE changes that have no number. Return how many got a number.
+
+    This must run in a transaction.
+    """
+    chosen: list[tuple[str, bytes]] = []
+    for name in _COLLECTIONS:
+        # None matches a missing field too: writers remove the field or never set it
+        some = database[name].find({NUMBER: None}, {"_id": 1}, session=session)
+        if room := _NUMBERED_AT_ONCE - len(chosen):
+            chosen += [(name, one["_id"]) for one in some.limit(room)]
+    # Two readers that number at the same time conflict on this document, so one of the transactions is
+    # repeated.
+    counter = database["counters"].find_one_and_update(
+        {"_id": _COUNTER},
+        {"$inc": {"last": len(chosen)}, "$setOnInsert": {"id": secrets.token_hex(8)}},
+        upsert=True,
+        return_document=ReturnDocument.AFTER,
+        session=session,
+    )
+    assert counter is not None
+    # The counter was increased by the number of changes. The changes get the numbers up to its new value.
+    first = int(counter["last"]) - len(chosen) + 1
+    for name, numbered in groupby(enumerate(chosen, first), lambda one: one[1][0]):
+        given = [UpdateOne({"_id": key}, {"$set": {NUMBER: number}}) for number, (_, key) in numbered]
+        database[name].bulk_write(given, ordered=False, session=session)
+    return len(chosen)
+
 
 _AT_ONCE = 100
 _RETRY_GROUP_SECONDS = 0.1
@@ -165,7 +271,7 @@ class MongoArticles(Repository, Articles):
         with self.server.readable() as database:
             database["articles"].update_one(
                 {"_id": fingerprint(clean(canonical_url))},
-                {"$set": {"rights": harmless(dict(rights))}, "$unset": changes.UNNUMBERED},
+                {"$set": {"rights": harmless(dict(rights))}, "$unset": UNNUMBERED},
             )
 
     def save_origin(self, article: Article) -> None:
@@ -174,7 +280,7 @@ class MongoArticles(Repository, Articles):
         with self.server.readable() as database:
             database["articles"].update_one(
                 {"_id": document["_id"], "content_hash": document["content_hash"]},
-                {"$set": origin, "$unset": changes.UNNUMBERED},
+                {"$set": origin, "$unset": UNNUMBERED},
             )
 
     def versions(self, canonical_url: str) -> list[Article]:
@@ -211,16 +317,16 @@ class MongoArticles(Repository, Articles):
 
     def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
         with self.server.readable():
-            return changes.since(self.server, cursor, limit)
+            return since(self.server, cursor, limit)
 
     def end_of_changes(self) -> str:
         with self.server.readable():
-            numbering = changes.all_numbered(self.server)
+            numbering = all_numbered(self.server)
         return numbering.cursor(numbering.last)
 
     def changes_after(self, cursor: str) -> int:
         with self.server.readable():
-            return changes.all_numbered(self.server).after(cursor)
+            return all_numbered(self.server).after(cursor)
 
     def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
         """Yield the matching articles in batches.
@@ -421,12 +527,12 @@ def _readdress(
         return False
     articles.delete_one({"_id": before}, session=session)
     # The change number is cleared, so that the article under its new URL counts as a change.
-    moved = own | {"_id": after, "canonical_url": new, changes.NUMBER: None, "url": fetched or own["url"]}
+    moved = own | {"_id": after, "canonical_url": new, NUMBER: None, "url": fetched or own["url"]}
     if fetched is not None:
         moved["extraction"] = {key: how for key, how in own.get("extraction", {}).items() if key != FETCHED}
     articles.insert_one(moved, session=session)
     if after != before:
-        changes.note_removed(database, [before], session)
+        note_removed(database, [before], session)
     texts = _move_versions(database, session, own, after, new)
     database["texts"].update_many(
         {"_id": {"$in": texts}, "article": before}, {"$set": {"article": after}}, session=session

@@ -15,9 +15,15 @@ from itertools import chain, islice
 
 from pymongo import UpdateMany, UpdateOne
 
-from newsbot.apps.mongodb.client import Collections, Document, Session
-from newsbot.apps.mongodb.connection import Repository
-from newsbot.apps.mongodb.documents import from_document, micros, strings
+from newsbot.apps.mongodb.client import (
+    Collections,
+    Document,
+    Repository,
+    Session,
+    from_document,
+    micros,
+    strings,
+)
 from newsbot.pages.text.words import clean
 from newsbot.storage.articles import Joined, Stories, Story, overlapping, roots_of, split_ids, story_id
 from newsbot.urls import fingerprint

@@ -7,8 +7,16 @@ APP = App(
     package="newsbot.apps.monitor",
     needs=("operations", "search"),
     commands={
-        "searches": ("Read", "List, show and delete the results of the spider search"),
-        "monitor": ("Look after", "Show what the spider monitor found: broken links, changes, structure"),
+        "searches": (
+            "Read",
+            "List, show and delete the results of the spider search",
+            "newsbot.apps.monitor.command:SEARCHES",
+        ),
+        "monitor": (
+            "Look after",
+            "Show what the spider monitor found: broken links, changes, structure",
+            "newsbot.apps.monitor.command:SITES",
+        ),
     },
     spiders="newsbot.apps.monitor.spiders",
     repositories={
@@ -21,5 +29,5 @@ APP = App(
             "MongoDB": "newsbot.apps.monitor.results_mongodb:MongoChecks",
         },
     },
-    removal=("newsbot.apps.monitor.removal:forget",),
+    removal=("newsbot.apps.monitor.results:forget",),
 )

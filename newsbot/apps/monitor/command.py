@@ -1,30 +1,38 @@
-"""``scrapy monitor``: shows what ``scrapy crawl monitor`` found."""
+"""``scrapy monitor`` and ``scrapy searches``: show what the spiders ``monitor`` and ``search`` found."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from newsbot.apps.monitor.kept_reports import forget_report, monitored
-from newsbot.apps.monitor.rendering import (
+from newsbot.apps.monitor.report import (
     Row,
     broken_rows,
     change_rows,
     facts,
     faulty_rows,
     moved_rows,
+    site_report,
     write_reports,
 )
-from newsbot.apps.monitor.report import site_report
-from newsbot.apps.monitor.results import checks_of
+from newsbot.apps.monitor.results import (
+    Searches,
+    SearchResult,
+    checks_of,
+    forget_report,
+    monitored,
+    searches_of,
+)
 from newsbot.backends import open_storage, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, counted, when
-from newsbot.clock import iso, utc
+from newsbot.clock import iso, iso_of, system_clock, utc
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.storage.notes import Notes
 from newsbot.urls import ascii_host, canonicalize, fingerprint
@@ -148,3 +156,119 @@ def _tree(node: Mapping[str, Any], level: int = 0) -> Iterator[tuple[object, ...
     yield "· " * level + str(node["name"]), node["pages"], node["broken"] or ""
     for one in node["below"] if level < 3 else ():
         yield from _tree(one, level + 1)
+
+
+_DOMAIN = Argument("domain", metavar="DOMAIN", help=f"the site, as `{PROGRAM} monitor list` names it")
+
+SITES = (
+    Action(
+        "list",
+        "List the sites that were monitored, with the counts of the last run",
+        list_sites,
+    ),
+    Action(
+        "show",
+        "Show the report on a site: broken links and the pages with them, changes, redirects, structure",
+        show,
+        _DOMAIN,
+        Argument("--html", metavar="FILE", help="write the report as one HTML page"),
+        Argument("--limit", type=positive, metavar="N", help="rows of each list (20)"),
+    ),
+    Action(
+        "page",
+        "Show the last checks of one page",
+        page,
+        Argument("url", metavar="URL", help="any URL of the page"),
+    ),
+    Action(
+        "forget",
+        "Delete the results of a site",
+        forget,
+        _DOMAIN,
+        writes=True,
+    ),
+)
+
+
+def list_searches(call: Call) -> None:
+    """List all searches that have results."""
+    with stored(call.settings) as storage:
+        searches = searches_of(storage).all()
+    now = system_clock()
+    call.listing(
+        [{**asdict(one), "first": iso_of(one.first), "last": iso_of(one.last)} for one in searches],
+        columns("pages > | hits > | last | search *"),
+        ((one.pages, one.hits, when(one.last, now), one.search) for one in searches),
+        empty=f"there are no results yet; run: {PROGRAM} crawl search -a sites=DOMAIN -a text=TEXT",
+    )
+
+
+def show_search(call: Call) -> None:
+    """Show where a search found its texts: URL, line and position, sorted by URL."""
+    options = call.options
+    with stored(call.settings) as storage:
+        found = searches_of(storage)
+        name = _known_search(found, options.name)
+        results = islice(found.results(name, text=options.text, site=options.site), options.limit)
+        if call.json:
+            for result in results:
+                call.record({**asdict(result), "looked_at": iso_of(result.looked_at)})
+            return
+        rows = sorted(_rows(results))
+    call.table(columns("url * | line > | at > | text | found *"), rows)
+
+
+def forget_search(call: Call) -> None:
+    """Delete the results of a search."""
+    with closing(open_storage(call.settings)) as storage:
+        found = searches_of(storage)
+        name = _known_search(found, call.options.name)
+        count = found.forget(name)
+    if call.json:
+        call.document({"search": name, "results": count})
+    else:
+        call.note(f"{counted(count, 'result')} deleted")
+
+
+def _known_search(found: Searches, name: str) -> str:
+    if name not in {one.search for one in found.all()}:
+        raise UserError(f"{name}: no search with this name has results; see: {PROGRAM} searches list")
+    return name
+
+
+def _rows(results: Iterator[SearchResult]) -> Iterator[tuple[Any, ...]]:
+    for result in results:
+        for one in result.positions:
+            shown = f"{one.before}[{one.found}]{one.after}"
+            yield result.url, one.line, one.start, result.text, shown
+
+
+SEARCHES = (
+    Action(
+        "list",
+        "List all searches with results, the latest first",
+        list_searches,
+    ),
+    Action(
+        "show",
+        "Show where a search found its texts: page, line, position, context",
+        show_search,
+        Argument("name", metavar="NAME", help=f"the search, as `{PROGRAM} searches list` names it"),
+        Argument("--text", metavar="TEXT", help="only results for this text or expression"),
+        Argument("--site", metavar="DOMAIN", help="only results on this site"),
+        Argument(
+            "--limit",
+            type=positive,
+            default=1000,
+            metavar="N",
+            help="maximum number of results",
+        ),
+    ),
+    Action(
+        "forget",
+        "Delete the results of a search",
+        forget_search,
+        Argument("name", metavar="NAME", help=f"the search, as `{PROGRAM} searches list` names it"),
+        writes=True,
+    ),
+)

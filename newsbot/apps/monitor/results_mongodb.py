@@ -16,9 +16,7 @@ from hashlib import blake2b
 from pymongo import DeleteOne, UpdateOne
 from pymongo.errors import BulkWriteError
 
-from newsbot.apps.mongodb.client import Document, all_duplicates
-from newsbot.apps.mongodb.connection import Repository, write_in_turns
-from newsbot.apps.mongodb.documents import harmless
+from newsbot.apps.mongodb.client import Document, Repository, all_duplicates, harmless, write_in_turns
 from newsbot.apps.mongodb.pages import with_events
 from newsbot.apps.monitor.results import (
     MAX_CHECKS,

@@ -16,7 +16,7 @@ from typing import Any
 
 from newsbot.apps.operations.verdict import in_words
 from newsbot.backends import data_file, not_crawled, open_rules, queued, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, when
 from newsbot.clock import iso, iso_of, utc
@@ -633,3 +633,13 @@ def _has_data(call: Call) -> bool:
         return data_file(call.settings).exists()
     except OSError as error:
         raise DataUnavailable(f"{data_file(call.settings)}: cannot be read ({error.strerror})") from error
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Explain how a URL was found, judged, fetched, stored or dropped, and when it is due",
+        why,
+        Argument("url", metavar="URL", help="absolute URL; no request is sent"),
+    ),
+)

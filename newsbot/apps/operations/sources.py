@@ -16,11 +16,10 @@ from typing import Any
 
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.verdict import Verdict, in_words, line_of, verdict
-from newsbot.apps.progress.figures import percent, share
 from newsbot.backends import open_rules, queued, stored
-from newsbot.cli.command import Call, plain
+from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, when
+from newsbot.cli.terminal import columns, counted, percent, share, when
 from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry
@@ -434,3 +433,16 @@ def _site_document(site: Site, now: float) -> dict[str, Any]:
         "counters": site.record.counters,
         "health": dict(Counter(health(one, now).value for one in site.sources)),
     }
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Show articles, useful share, polls, errors and health of each site and each source",
+        sources,
+        Argument("domain", nargs="?", metavar="DOMAIN", help="only this site"),
+        Argument("--failing", action="store_true", help="only failing sites and sources"),
+        Argument("--limit", type=positive, default=1000, metavar="N", help="number of sites (1000)"),
+        Argument("--after", default="", metavar="DOMAIN", help="sites that follow this one"),
+    ),
+)

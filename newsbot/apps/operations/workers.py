@@ -23,10 +23,9 @@ from typing import Any
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from newsbot.apps.progress.display import LiveDisplay, line, picture, wants_live_display
-from newsbot.apps.progress.figures import Rates, figures
-from newsbot.apps.progress.summary import COLUMNS, closing_lines, site_rows
+from newsbot.apps.progress.summary import COLUMNS, Rates, closing_lines, figures, site_rows
 from newsbot.backends import place_of_data
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, make_console, print_table
 from newsbot.crawl.components import check
@@ -274,3 +273,21 @@ def _given(settings: Settings) -> dict[str, str]:
     lowest = SETTINGS_PRIORITIES["cmdline"]  # the workers read settings.py and the environment themselves
     names = [name for name in settings if (settings.getpriority(name) or 0) >= lowest]
     return {name: str(settings[name]) for name in names}
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Run several crawl workers on this machine, and restart those that fail",
+        workers,
+        Argument("count", type=positive, nargs="?", metavar="N", help="number (default: one per core)"),
+        Argument(
+            "-a",
+            action="append",
+            default=[],
+            dest="spider_arguments",
+            metavar="NAME=VALUE",
+            help=f"an argument of {PROGRAM} crawl news (the default mode=continuous never ends)",
+        ),
+    ),
+)

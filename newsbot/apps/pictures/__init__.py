@@ -2,9 +2,5 @@
 
 The browser gets a picture from this server alone, so no site learns who reads what.
 
-Files in reading order:
-
-* ``pages``: the page ``/picture`` of the dashboard
-* ``fetching``: fetches a picture from its site, if the site allows it
-* ``cache``: the pictures on the disk
+* ``cache``: the pictures on the disk, their requests to sites, and the page ``/picture`` of the dashboard
 """

@@ -7,6 +7,6 @@ APP = App(
     package="newsbot.apps.pictures",
     needs=("web",),
     settings=True,
-    pages=("newsbot.apps.pictures.pages:add",),
+    pages=("newsbot.apps.pictures.cache:add",),
     pruning={"pictures": "newsbot.apps.pictures.cache:prune"},
 )

@@ -7,5 +7,5 @@ APP = App(
     package="newsbot.apps.places",
     needs=("search",),
     settings=True,
-    labels={"place": "newsbot.apps.places.field:place_field"},
+    labels={"place": "newsbot.apps.places.mentions:place_field"},
 )

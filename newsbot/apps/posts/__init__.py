@@ -5,7 +5,7 @@ article of the form ``post``.
 
 Files in reading order:
 
-* ``post``: one post, its title, and the text of its HTML
-* ``mastodon``, ``bluesky``, ``telegram``, ``youtube``, ``notes``: the readers
+* ``post``: one post, its title, and the text of its HTML; the reader of JSON Feeds
+* ``mastodon``, ``bluesky``, ``telegram``, ``youtube``: the other readers
 * ``middleware``: makes articles of posts, and reads the further parts of a source
 """

@@ -12,6 +12,6 @@ APP = App(
         "newsbot.apps.posts.telegram:READER",
         "newsbot.apps.posts.youtube:READER",
         "newsbot.apps.posts.mastodon:READER",
-        "newsbot.apps.posts.notes:READER",
+        "newsbot.apps.posts.post:READER",
     ),
 )

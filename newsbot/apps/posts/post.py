@@ -1,8 +1,14 @@
-"""One post, as the readers of all services return it."""
+"""One post, as the readers of all services return it.
+
+The reader here reads JSON Feeds with notes: items without a title, whose content is in the feed. JSON Feed
+calls such items posts of a microblog. The items with a title are articles; their pages are fetched. Source:
+https://www.jsonfeed.org/version/1.1/.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,9 +19,12 @@ from lxml.html import HtmlElement, fragment_fromstring
 
 from newsbot.clock import system_clock, utc
 from newsbot.items import Kind, Medium
-from newsbot.pages.discovery.dates import parse_date
-from newsbot.pages.discovery.feeds import Feed, FeedError
+from newsbot.pages.discovery.dates import SiteDates, parse_date
+from newsbot.pages.discovery.feeds import Feed, FeedError, parse_feed
+from newsbot.pages.discovery.reader import SourceReader
+from newsbot.pages.extraction.fields.media import listed, medium
 from newsbot.pages.extraction.strings import squash
+from newsbot.urls import absolute
 
 POSTS = Kind("posts", like=Kind.FEED)
 MAX_POSTS = 200
@@ -166,3 +175,68 @@ def tags_of(names: Iterable[str]) -> list[str]:
     """Return tags without their sign, each once."""
     found = (squash(name).lstrip("#")[:MAX_NAME] for name in names)
     return list(dict.fromkeys(name for name in found if name))[:MAX_TAGS]
+
+
+_VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version")
+
+
+class Notes(SourceReader):
+    """Reads the notes of a JSON Feed."""
+
+    kind = POSTS
+
+    def recognises(self, url: str, content_type: str, body: bytes) -> bool:  # noqa: ARG002  (an interface)
+        """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
+        if not body[:20].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or b"jsonfeed.org" not in body:
+            return False
+        try:
+            feed = inner(json_of(body))  # the members of an object have no order
+        except ValueError:
+            return False
+        is_feed = _VERSION.match(text(feed, "version")) is not None
+        return is_feed and any(map(_is_note, mappings(feed.get("items"))))
+
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> PostFeed:
+        """See :class:`newsbot.pages.discovery.reader.SourceReader`."""
+        content, feed = inner(json_of(body)), parse_feed(body, url, content_type, dates=dates)
+        posts = [_note(one, content, url) for one in mappings(content.get("items")) if _is_note(one)]
+        known = {post.url for post in posts}
+        return PostFeed(
+            links=[link for link in feed.links if link.url not in known],
+            posts=posts,
+            hubs=feed.hubs,
+            self_url=feed.self_url,
+            problems=feed.problems,
+        )
+
+
+def _is_note(item: dict[str, Any]) -> bool:
+    has_text = bool(text(item, "content_text").strip() or text(item, "content_html").strip())
+    return has_text and not text(item, "title").strip() and bool(text(item, "url") or text(item, "id"))
+
+
+def _note(item: dict[str, Any], feed: dict[str, Any], url: str) -> Post:
+    authors = mappings(item.get("authors")) or mappings(feed.get("authors")) or [inner(feed, "author")]
+    plain = "\n".join(line.strip() for line in text(item, "content_text").splitlines() if line.strip())
+    files = [
+        medium(
+            text(one, "url"),
+            mime=text(one, "mime_type"),
+            size=one.get("size_in_bytes"),
+            caption=text(one, "title"),
+        )
+        for one in [{"url": text(item, "image"), "mime_type": "image/*"}, *mappings(item.get("attachments"))]
+    ]
+    return Post(
+        url=absolute(url, text(item, "url") or text(item, "id")) or "",
+        text=text_of_html(text(item, "content_html")) or plain[:MAX_TEXT],
+        author=text(authors[0], "name"),
+        published_at=moment(text(item, "date_published")),
+        modified_at=moment(text(item, "date_modified")),
+        language=text(item, "language") or text(feed, "language") or None,
+        tags=tags_of(strings(item.get("tags"))),
+        media=listed(files),
+    )
+
+
+READER = Notes()

@@ -24,8 +24,8 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
 
-from newsbot.apps.progress.figures import Figures, Rates, causes, duration, figures, percent
-from newsbot.cli.terminal import clean, make_console
+from newsbot.apps.progress.summary import Figures, Rates, causes, duration, figures
+from newsbot.cli.terminal import clean, make_console, percent
 from newsbot.extensions import Extension
 
 logger = logging.getLogger(__name__)

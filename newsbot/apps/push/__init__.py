@@ -4,8 +4,8 @@ A *notifier* is a server that sends notices: a hub, a sensor, or the site itself
 is that a URL is fetched now. The content of the notice is not used. This package does not use the network.
 The server that receives notices is in :mod:`newsbot.apps.web`. Files in reading order:
 
-* ``websub``: the state of one WebSub subscription
-* ``indexnow``: IndexNow notices and their key files, rssCloud verifications, and XML-RPC pings
+* ``protocols``: the state of one WebSub subscription, IndexNow notices and their key files, rssCloud
+  verifications, and XML-RPC pings
 * ``signatures``: signatures of notices, and a memory of recent notices that prevents replays
 * ``sensor``: the program that site owners install
 """

@@ -6,6 +6,10 @@ APP = App(
     name="push",
     package="newsbot.apps.push",
     commands={
-        "sensor": ("More", "Read the access log of a site and report new and changed pages to newsbot"),
+        "sensor": (
+            "More",
+            "Read the access log of a site and report new and changed pages to newsbot",
+            "newsbot.apps.push.sensor.accesslog:ACTIONS",
+        ),
     },
 )

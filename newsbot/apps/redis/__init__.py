@@ -4,8 +4,7 @@ Files in reading order:
 
 * ``connection``: connects to Redis, Redis Cluster and Sentinels, and runs Lua scripts there
 * ``frontier``: the frontier itself
-* ``division``: the number of queues
-* ``scripts``: runs the Lua scripts of the frontier, in ``lua/frontier/``
-* ``layout``: the names of the keys of the frontier, and the encoding of entries
+* ``queues``: the keys of the frontier's queues, the encoding of entries, the Lua scripts in
+  ``lua/frontier/``, and the number of queues
 * ``index``: the near-duplicate index, with the scripts in ``lua/index/``
 """

@@ -5,7 +5,7 @@ again are stored in full. A URL that is done and never due again is a *known URL
 fetch is stored (15 bytes). For a known URL, :meth:`RedisFrontier.entry` returns None. The storage has the
 history of this URL.
 
-The hosts may be divided among several queues (division.py). A call for several hosts then runs one script for
+The hosts may be divided among several queues (queues.py). A call for several hosts then runs one script for
 each queue, and is atomic for each queue only. An entry with a turn may be leased before an entry of another
 queue whose turn came earlier.
 
@@ -36,21 +36,26 @@ from newsbot.apps.redis.connection import (
     refuse_eviction,
     server_name,
 )
-from newsbot.apps.redis.division import VERSION, Division, change, home, read_division
-from newsbot.apps.redis.layout import (
+from newsbot.apps.redis.queues import (
     LISTPACK,
     STATES,
+    VERSION,
     Ahead,
+    Division,
     Keys,
+    QueuesChanged,
+    Scripts,
     StoredEntry,
     arguments,
+    change,
     entry_copy,
+    home,
     host_copy,
     optional,
+    read_division,
     record_of,
     values,
 )
-from newsbot.apps.redis.scripts import QueuesChanged, Scripts
 from newsbot.clock import Clock
 from newsbot.config.settings import SettingsLike
 from newsbot.errors import DataError, DataUnavailable, SchemaError
@@ -157,7 +162,7 @@ class RedisFrontier:
 
     # --- several queues
     def divide(self, queues: int) -> bool:
-        """Divide the hosts among ``queues`` queues; see division.py. Return False if this is not possible
+        """Divide the hosts among ``queues`` queues; see queues.py. Return False if this is not possible
         now."""
         while True:
             self._follow()
@@ -291,7 +296,7 @@ class RedisFrontier:
         return [found[place] for place in range(len(items))]
 
     def _move_known(self, keys: Sequence[bytes], hosts: Sequence[str]) -> None:
-        """Move known URLs to the queues that their hosts have now; see division.py. Does not follow."""
+        """Move known URLs to the queues that their hosts have now; see queues.py. Does not follow."""
         before, now = self._division.known_from, self._division.queues
         if not before:
             return

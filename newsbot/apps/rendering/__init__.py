@@ -1,6 +1,5 @@
 """Runs the scripts of pages in a browser (Playwright), if a rule or NEWSBOT_RENDER says so.
 
 * ``app``: what the app adds
-* ``browser``: renders pages
-* ``middleware``: passes the requests of scripts through all middlewares
+* ``middleware``: renders pages, and passes the requests of scripts through all middlewares
 """

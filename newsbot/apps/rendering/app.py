@@ -12,5 +12,5 @@ APP = App(
         },
     },
     notes={"rendering": Owner.SITE},
-    checks=("newsbot.apps.rendering.browser:check",),
+    checks=("newsbot.apps.rendering.middleware:check",),
 )

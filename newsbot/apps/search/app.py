@@ -11,7 +11,11 @@ APP = App(
     labels={"form": "newsbot.apps.search.labels:FormField"},
     notes={"usefulness": Owner.SITE},
     commands={
-        "search": ("Read", "Find articles"),
-        "articles": ("Read", "Find, read, export and import articles"),
+        "search": ("Read", "Find articles", "newsbot.apps.search.command:SEARCH"),
+        "articles": (
+            "Read",
+            "Find, read, export and import articles",
+            "newsbot.apps.search.command:ARTICLES",
+        ),
     },
 )

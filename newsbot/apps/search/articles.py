@@ -59,7 +59,7 @@ from newsbot.config.settings import SettingsLike
 from newsbot.errors import RecordBusy
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.load import PresentRules
-from newsbot.pages.text.stems import placed_stems, stemming
+from newsbot.pages.text.words import placed_stems, stemming
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 
@@ -192,7 +192,7 @@ def snippet(title: str, text: str, wanted: frozenset[str], language: str = "") -
 
     If the text has none of these stems, the title is used. If the title contains none of them either, the
     beginning of the text is used. ``language`` is the language for stemming, see
-    :func:`newsbot.pages.text.stems.stemming`.
+    :func:`newsbot.pages.text.words.stemming`.
     """
     for shown in (text, title):
         matches = list(

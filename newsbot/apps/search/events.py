@@ -37,8 +37,7 @@ from zlib import crc32
 
 from newsbot.items import Article
 from newsbot.pages.text.names import MONTHS
-from newsbot.pages.text.stems import stem, stemming
-from newsbot.pages.text.words import tokens
+from newsbot.pages.text.words import stem, stemming, tokens
 
 BEGINNING = 1200
 """Number of characters at the beginning of the text that are used."""

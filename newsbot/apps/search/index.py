@@ -45,8 +45,7 @@ from newsbot.apps.search.query import (
 from newsbot.connections.sqlite import open_database, readable_errors, snapshot, transaction
 from newsbot.errors import DataError
 from newsbot.items import Article, batched
-from newsbot.pages.text.stems import stemming, stems
-from newsbot.pages.text.words import clean
+from newsbot.pages.text.words import clean, stemming, stems
 
 LAYOUT = 10
 """Version of the layout. It is increased when the form of rows or stems changes. A generation with another
@@ -607,7 +606,7 @@ class SearchIndex:
 
     def languages(self) -> list[str]:
         """Return the languages in which indexed articles were stemmed
-        (:func:`newsbot.pages.text.stems.stemming`).
+        (:func:`newsbot.pages.text.words.stemming`).
 
         The empty code is always included. It is the code for Russian, English, and languages without an
         algorithm.

@@ -28,7 +28,7 @@ class LabelField(Protocol):
     def labels(self, article: Article, stems: Sequence[str]) -> Iterable[str]:
         """Return the labels of an article, the most important first.
 
-        ``stems`` are the stems of its title and text (:func:`newsbot.pages.text.stems.stems`).
+        ``stems`` are the stems of its title and text (:func:`newsbot.pages.text.words.stems`).
         """
 
     def named(self, value: str) -> Sequence[str]:

@@ -25,8 +25,7 @@ from itertools import pairwise
 
 from newsbot.clock import DATES, parse_moment
 from newsbot.items import Article, ArticleFilter
-from newsbot.pages.text.stems import query_stems, words_of
-from newsbot.pages.text.words import letters
+from newsbot.pages.text.words import letters, query_stems, words_of
 from newsbot.urls import ascii_host
 
 MAX_QUERY = 1000
@@ -419,7 +418,7 @@ def expression(query: Query, where: ArticleFilter, languages: Sequence[str]) -> 
     """Return the FTS5 expression of a query and a filter, without their dates, story and event.
 
     ``languages`` are the languages in which articles were stemmed
-    (:func:`newsbot.pages.text.stems.stemming`). Each word is replaced by its stems in these languages.
+    (:func:`newsbot.pages.text.words.stemming`). Each word is replaced by its stems in these languages.
     """
     nodes = _nodes(query, where)
     # Posts are found only if the query asks for them.

@@ -7,5 +7,5 @@ APP = App(
     package="newsbot.apps.signatures",
     settings=True,
     components={"DOWNLOADER_MIDDLEWARES": {"newsbot.apps.signatures.middleware.SignaturesMiddleware": 800}},
-    checks=("newsbot.apps.signatures.signing:check",),
+    checks=("newsbot.apps.signatures.middleware:check",),
 )

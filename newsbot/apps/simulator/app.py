@@ -9,6 +9,7 @@ APP = App(
         "simulate": (
             "More",
             "Simulate polling, HEAD requests and sensors: freshness and traffic, without a site",
+            "newsbot.apps.simulator.arguments:ACTIONS",
         ),
     },
 )

@@ -22,8 +22,7 @@ from newsbot.apps.simulator import files
 from newsbot.apps.simulator import report as reports
 from newsbot.apps.simulator import strategy_comparison as comparison
 from newsbot.apps.simulator.control import RunLog, listening
-from newsbot.apps.simulator.draws import stream
-from newsbot.apps.simulator.experiment import summarize_checks
+from newsbot.apps.simulator.experiment import MAX_SCALE, RUNS, summarize_checks
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
     MAX_TIME,
@@ -32,11 +31,10 @@ from newsbot.apps.simulator.model import (
     make_pages,
     make_queries,
     make_routes,
+    stream,
 )
-from newsbot.apps.simulator.page_state import History, pack
-from newsbot.apps.simulator.plan import MAX_SCALE, RUNS
 from newsbot.apps.simulator.requirements import require_memory
-from newsbot.apps.simulator.runs import Run, run_robots, run_sensor
+from newsbot.apps.simulator.runs import History, Run, pack, run_robots, run_sensor
 from newsbot.apps.simulator.schemes import SCHEMES, as_tables, run_schemes
 from newsbot.apps.simulator.site_world import (
     Generated,

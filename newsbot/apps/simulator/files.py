@@ -22,9 +22,8 @@ import numpy as np
 
 from newsbot.apps.files import atomic_target
 from newsbot.apps.simulator.model import AVAILABLE, FORBIDDEN, LAST_MOMENT, Array, ChangeLog, QueryLog, Routes
-from newsbot.apps.simulator.page_state import MAX_BYTES, Steps
 from newsbot.apps.simulator.requirements import optional, require_memory
-from newsbot.apps.simulator.runs import Run
+from newsbot.apps.simulator.runs import MAX_BYTES, Run, Steps
 from newsbot.cli.program import PROGRAM
 from newsbot.errors import UserError
 

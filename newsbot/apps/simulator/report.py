@@ -14,9 +14,15 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from newsbot.apps.files import atomic_target
-from newsbot.apps.simulator.experiment import MB, Experiment, series_table, summarize_checks, traffic_table
+from newsbot.apps.simulator.experiment import (
+    FACTORS,
+    MB,
+    Experiment,
+    series_table,
+    summarize_checks,
+    traffic_table,
+)
 from newsbot.apps.simulator.files import Rows, write_tables
-from newsbot.apps.simulator.plan import FACTORS
 from newsbot.apps.simulator.requirements import optional
 from newsbot.apps.simulator.strategy_comparison import Compared, Estimate
 from newsbot.apps.simulator.visits import MINUTE, UNITS

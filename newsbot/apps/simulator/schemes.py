@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from newsbot.apps.simulator.draws import between, stream
 from newsbot.apps.simulator.files import Columns, Rows, joined
 from newsbot.apps.simulator.model import (
     MAX_LOAD,
@@ -29,8 +28,11 @@ from newsbot.apps.simulator.model import (
     MIN_SIZE,
     Array,
     QueryLog,
+    between,
+    stream,
 )
-from newsbot.apps.simulator.page_state import (
+from newsbot.apps.simulator.requirements import Ended, compiled, ignore, inlined
+from newsbot.apps.simulator.runs import (
     DOWNLOADS,
     FOUND,
     FULL_STEPS,
@@ -39,18 +41,19 @@ from newsbot.apps.simulator.page_state import (
     OPEN,
     History,
     Measures,
+    Run,
     State,
     advance,
     advance_all,
     make_measures,
+    make_run,
     make_state,
     mark_seen,
     moment,
     row_after,
+    run_sensor,
     size_of,
 )
-from newsbot.apps.simulator.requirements import Ended, compiled, ignore, inlined
-from newsbot.apps.simulator.runs import Run, make_run, run_sensor
 
 ENTRY: Final = 100
 """Bytes of one page in a list: its URL and the time of its last change."""

@@ -3,10 +3,9 @@
 A sink is a follower of the changes of articles (:mod:`newsbot.apps.followers.following`). Files in reading
 order:
 
-* ``rules``: reads ``sinks.yaml``, and opens the targets by the schemes of their addresses
-* ``follower``: chooses the articles of a sink, makes rows of them, and keeps refused ones
-* ``rows``: the rows that targets write, and the interface of targets
-* ``postgresql``, ``kafka``, ``rabbitmq``, ``files``: targets with a client of their own
-* ``opensearch``, ``webhook``: targets that speak HTTP, by :mod:`newsbot.apps.outgoing`
+* ``follower``: reads ``sinks.yaml``, opens the targets by the schemes of their addresses, chooses the
+  articles of a sink, makes rows of them, and keeps refused ones
+* ``rows``: the rows that targets write, the interface of targets, and the target that writes Parquet files
+* ``targets``: OpenSearch, webhooks, PostgreSQL, Kafka and RabbitMQ
 * ``command``: ``scrapy sinks``
 """

@@ -7,9 +7,13 @@ APP = App(
     package="newsbot.apps.sinks",
     needs=("followers", "search"),
     commands={
-        "sinks": ("Look after", "Show, check, run and rewind the sinks that articles are sent to"),
+        "sinks": (
+            "Look after",
+            "Show, check, run and rewind the sinks that articles are sent to",
+            "newsbot.apps.sinks.command:ACTIONS",
+        ),
     },
     settings=True,
-    checks=("newsbot.apps.sinks.rules:check",),
+    checks=("newsbot.apps.sinks.follower:check",),
     followers=("newsbot.apps.sinks.follower:followers",),
 )

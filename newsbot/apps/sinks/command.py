@@ -10,12 +10,10 @@ from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from typing import Any
 
-from newsbot.apps.followers.following import FollowerRun, FollowerState, Step, rewind, states
-from newsbot.apps.followers.threads import RENEWAL, renew
-from newsbot.apps.sinks.follower import PREFIX, followers, refused_file
-from newsbot.apps.sinks.rules import FILE, Sink, read_sinks
+from newsbot.apps.followers.following import RENEWAL, FollowerRun, FollowerState, Step, renew, rewind, states
+from newsbot.apps.sinks.follower import FILE, PREFIX, Sink, followers, read_sinks, refused_file
 from newsbot.backends import open_storage, stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call, moment
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, lines
 from newsbot.clock import iso_of, system_clock
@@ -167,3 +165,31 @@ def _chosen(call: Call, names: list[str]) -> list[Sink]:
                 f"{name}: no sink has this name{did_you_mean(name, known)}; see: {PROGRAM} sinks list"
             )
     return [known[name] for name in names or known]
+
+
+_NAMES = Argument("name", nargs="*", help="names of sinks (default: all)")
+_NAME = Argument("name", help="name of a sink")
+
+ACTIONS = (
+    Action(
+        "list",
+        "List the sinks, how many changes they lack, and faults",
+        list_sinks,
+    ),
+    Action(
+        "check",
+        "Connect to the targets, and create missing tables",
+        check,
+        _NAMES,
+    ),
+    Action("run", "Send all changes now", run, _NAMES, writes=True),
+    Action(
+        "rewind",
+        "Send the articles to a sink again",
+        go_back,
+        _NAME,
+        Argument("--to", metavar="DATE", type=moment, help="only articles that were fetched since DATE"),
+        writes=True,
+    ),
+    Action("refused", "Show what a target has refused", refused, _NAME),
+)

@@ -7,8 +7,14 @@ APP = App(
     package="newsbot.apps.spam",
     needs=("operations",),
     settings=True,
-    commands={"spam": ("Look after", "List pages that are made for search engines and not for readers")},
+    commands={
+        "spam": (
+            "Look after",
+            "List pages that are made for search engines and not for readers",
+            "newsbot.apps.spam.middleware:ACTIONS",
+        )
+    },
     components={"SPIDER_MIDDLEWARES": {"newsbot.apps.spam.middleware.SpamMiddleware": 450}},
-    signs=("newsbot.apps.spam.command:signs",),
+    signs=("newsbot.apps.spam.middleware:signs",),
     notes={"spam:": Owner.SITE_IN_KIND, "spam_sites": Owner.SITE},
 )

@@ -7,5 +7,5 @@ APP = App(
     package="newsbot.apps.sso",
     needs=("team", "web"),
     settings=True,
-    pages=("newsbot.apps.sso.pages:add",),
+    pages=("newsbot.apps.sso.provider:add",),
 )

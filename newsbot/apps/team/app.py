@@ -5,5 +5,11 @@ from newsbot.config.apps import App
 APP = App(
     name="team",
     package="newsbot.apps.team",
-    commands={"team": ("Read", "Give people tokens for the dashboard, and show what they did")},
+    commands={
+        "team": (
+            "Read",
+            "Give people tokens for the dashboard, and show what they did",
+            "newsbot.apps.team.people:ACTIONS",
+        )
+    },
 )

@@ -2,7 +2,7 @@
 
 Files in reading order:
 
-* ``classifier``: learns from texts whether an article is in a category, with a probability
-* ``categories``: what names a category, its examples among the stored articles, and what was learned
+* ``categories``: learns from texts whether an article is in a category; what names a category, and its
+  examples
 * ``command``: ``scrapy categories``
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from newsbot.apps.operations.articles import find_article
@@ -12,7 +13,7 @@ from newsbot.apps.search.articles import ArticleSearch, open_search
 from newsbot.apps.topics import categories as topics
 from newsbot.apps.topics.categories import Category, Definition, Examples, categories, model_of, stems_of
 from newsbot.backends import stored
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted
 from newsbot.clock import iso, utc
@@ -230,3 +231,39 @@ def _summary(one: Category) -> str:
 
 def _shown(value: object) -> object:
     return f"{value:.2f}" if isinstance(value, float) else value
+
+
+_NAME = Argument("name", help="name of the category")
+
+ACTIONS = (
+    Action(
+        "learn",
+        "Learn a category from stored articles; without a name, learn all categories again",
+        learn,
+        Argument("name", nargs="?", help="name of the category: letters, digits and -"),
+        Argument("url", nargs="*", help="URLs of stored articles that belong to it"),
+        Argument("--from", dest="file", type=Path, metavar="FILE", help="a file with such URLs, one a line"),
+        Argument(
+            "--section",
+            metavar="NAME,…",
+            help="articles that a site files under these sections: field section, or a part of the URL",
+        ),
+        Argument("--tag", metavar="NAME,…", help="articles with these tags of their sites"),
+        Argument("--query", help="articles that match this query"),
+        writes=True,
+    ),
+    Action(
+        "test",
+        "Print precision, recall and F1 of a category by site, learned without the articles of that site",
+        test,
+        _NAME,
+    ),
+    Action("list", "List the categories", listing),
+    Action(
+        "show",
+        "Print the probability of each category for an article",
+        show,
+        Argument("url", help="any URL of the article"),
+    ),
+    Action("forget", "Delete a category", forget, _NAME, writes=True),
+)

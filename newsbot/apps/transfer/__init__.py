@@ -3,8 +3,8 @@
 Files in reading order:
 
 * ``command``: ``scrapy move``
-* ``side``: one end of a move (source or target), and the choice of the data
-* ``copies``: copies of all data of a storage, and the interfaces that read and write them
+* ``copies``: copies of all data of a storage, the interfaces that read and write them, one end of a move
+  (source or target), and the choice of the data
 * ``copies_sqlite``, ``copies_mongodb``: these interfaces for each backend
 * ``copying``: copies the data in batches, stores the progress, and compares source and target
 """

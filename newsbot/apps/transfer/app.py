@@ -6,6 +6,10 @@ APP = App(
     name="transfer",
     package="newsbot.apps.transfer",
     commands={
-        "move": ("Look after", "Copy a crawl from the data file to Redis and MongoDB, or back"),
+        "move": (
+            "Look after",
+            "Copy a crawl from the data file to Redis and MongoDB, or back",
+            "newsbot.apps.transfer.command:ACTIONS",
+        ),
     },
 )

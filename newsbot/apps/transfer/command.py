@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.transfer.copies import Choice, Side
 from newsbot.apps.transfer.copying import (
     Compared,
     Journal,
@@ -17,9 +18,8 @@ from newsbot.apps.transfer.copying import (
     compare_all,
     copy_all,
 )
-from newsbot.apps.transfer.side import Choice, Side
 from newsbot.backends import DATA_FILE, data_file, data_folder
-from newsbot.cli.command import FAULT, Call
+from newsbot.cli.command import FAULT, Action, Argument, Call, moment, positive
 from newsbot.cli.terminal import Report, Totals, columns, lines, make_console
 from newsbot.clock import iso, system_clock, utc
 from newsbot.config.settings import SettingsLike
@@ -217,3 +217,45 @@ def _mapping(settings: SettingsLike) -> Any:
     """Return the settings unchanged. Scrapy's settings are a mapping, but are not typed as a mapping."""
     assert isinstance(settings, Mapping)
     return settings
+
+
+def _sites(text: str) -> tuple[str, ...]:
+    """Parse a list of domains, separated by commas (``type`` of an argument)."""
+    return tuple(name for name in (part.strip() for part in text.split(",")) if name)
+
+
+def _when(text: str) -> tuple[str, datetime]:
+    """Parse a date. Return the text and the time. The text is the same when a move is continued later."""
+    return text, moment(text)
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Copy a crawl from the data file to servers, or (--to-file) from servers to a file. Stop "
+        "all crawls first. If the command was killed, run it again to continue. The source is kept.",
+        move,
+        Argument("--to-redis", nargs="?", const="", metavar="URL", help="target (default: REDIS_URL)"),
+        Argument("--to-mongo", nargs="?", const="", metavar="URI", help="target (default: MONGO_URI)"),
+        Argument(
+            "--to-file",
+            type=Path,
+            metavar="FOLDER",
+            help="copy from REDIS_URL and MONGO_URI into this folder, for use as NEWSBOT_DATA",
+        ),
+        Argument("--sites", type=_sites, metavar="A,B", help="only these sites (with --to-file)"),
+        Argument(
+            "--since",
+            type=_when,
+            metavar="DATE",
+            help="only articles published since DATE, with their pages: 2024-05, 7d, yesterday",
+        ),
+        Argument("--until", type=_when, metavar="DATE", help="only articles published before DATE"),
+        Argument(
+            "--max-articles",
+            type=positive,
+            metavar="N",
+            help="maximum number of articles, chosen at random, with their pages",
+        ),
+    ),
+)

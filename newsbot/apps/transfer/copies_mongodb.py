@@ -8,12 +8,17 @@ from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
 
-from newsbot.apps.mongodb import pages, waiting
-from newsbot.apps.mongodb.client import Collections, Document
-from newsbot.apps.mongodb.connection import Repository
-from newsbot.apps.mongodb.documents import KEY, from_document, to_document, version_key
-from newsbot.apps.mongodb.notes import note_key
-from newsbot.apps.mongodb.sources import poll_key, site_document
+from newsbot.apps.mongodb import pages
+from newsbot.apps.mongodb.client import (
+    KEY,
+    Collections,
+    Document,
+    Repository,
+    from_document,
+    to_document,
+    version_key,
+)
+from newsbot.apps.mongodb.sources import note_key, poll_key, site_document
 from newsbot.apps.transfer.copies import (
     AT_ONCE,
     AliasCopy,
@@ -41,7 +46,7 @@ _BOOKS: dict[str, Callable[[Document], Book]] = {
     "site_hours": lambda one: SiteHour(
         one["source"], one["hour"], tuple(one.get(name, 0) for name in COUNTED)
     ),
-    "waiting_links": waiting.link_of,
+    "waiting_links": pages.link_of,
 }
 
 
@@ -189,7 +194,7 @@ def _document(book: Book) -> tuple[str, bytes | str, Document]:
         counts = {name: count for name, count in zip(COUNTED, book.counts, strict=True) if count}
         return "site_hours", f"{book.source} {book.hour}", {"source": book.source, "hour": book.hour} | counts
     if isinstance(book, WaitingLink):
-        return "waiting_links", book.fingerprint, waiting.document_of(book)
+        return "waiting_links", book.fingerprint, pages.document_of(book)
     polled = {"url": book.url, "day": book.day, "polls": list(book.polls)}
     return "polls", poll_key(book.url, book.day), polled
 

@@ -21,8 +21,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from newsbot.apps.transfer.copies import dump_of, load_of
-from newsbot.apps.transfer.side import KINDS, Choice, Side, WholeFrontier, of_apps
+from newsbot.apps.transfer.copies import KINDS, Choice, Side, WholeFrontier, dump_of, load_of, of_apps
 from newsbot.cli.terminal import Report, Totals
 from newsbot.clock import stamp, system_clock
 from newsbot.crawl.entries import entry_again

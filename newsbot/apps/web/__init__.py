@@ -6,11 +6,8 @@ Files in reading order:
 
 * ``service``: runs the process: opens the data, serves requests, and runs regular tasks
 * ``push_receiver``: the handlers that receive notices
-* ``push_intake``: queues the pages that trusted notices name
-* ``subscriptions``: subscriptions to hubs, and the requests to hubs
-* ``incoming``: limits of incoming requests
-* ``outgoing``: the client for requests that notices cause
-* ``language``: the language of the pages, with the catalogues of their texts
+* ``push_intake``: queues the pages that trusted notices name, and subscribes to hubs
+* ``http``: limits of incoming requests, and the client for requests that notices cause
 * ``dashboard``: serves the pages, the API and the metrics
 * ``readers``: threads that read the data for the dashboard, and a cache of expensive figures
 """

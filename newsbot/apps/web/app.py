@@ -16,11 +16,14 @@ APP = App(
         "push",
         "search",
         "signatures",
-        "simulator",
         "team",
     ),
     commands={
-        "serve": ("Read", "Serve the dashboard and the HTTP API, and receive notices of changed pages"),
+        "serve": (
+            "Read",
+            "Serve the dashboard and the HTTP API, and receive notices of changed pages",
+            "newsbot.apps.web.service:ACTIONS",
+        ),
     },
     settings=True,
 )

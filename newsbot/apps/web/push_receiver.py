@@ -15,12 +15,10 @@ from collections.abc import Iterable
 from aiohttp import web
 
 from newsbot.apps.operations.notifier_trust import Budget
-from newsbot.apps.push import indexnow, websub
+from newsbot.apps.push import protocols
 from newsbot.apps.push.signatures import TOLERANCE, SeenOnce, genuine_notice
-from newsbot.apps.web.incoming import MAX_BODY, read_form, sender_of
-from newsbot.apps.web.outgoing import Outgoing, OutgoingError
-from newsbot.apps.web.push_intake import Desk, Fate, OffThread, notifier_name
-from newsbot.apps.web.subscriptions import Subscriptions
+from newsbot.apps.web.http import MAX_BODY, Outgoing, OutgoingError, read_form, sender_of
+from newsbot.apps.web.push_intake import Desk, Fate, OffThread, Subscriptions, notifier_name
 from newsbot.clock import Clock
 from newsbot.pages.discovery.feeds import MAX_BODY as MAX_FEED
 from newsbot.pages.discovery.feeds import FeedError, item_contents
@@ -101,10 +99,10 @@ class Receiver:
         now = self.clock()
         # A hub may deny a subscription at any time. A denial has no challenge (WebSub, section 5.2).
         if request.query.get("hub.mode") == "denied":
-            self.subscriptions.put(websub.deny(subscription, request.query, now))
+            self.subscriptions.put(protocols.deny(subscription, request.query, now))
             await self.data.call(self.subscriptions.keep, subscription.token)
             return web.Response(headers=PLAIN)
-        confirmed, echo = websub.verify_intent(subscription, request.query, now, _SPREAD.random())
+        confirmed, echo = protocols.verify_intent(subscription, request.query, now, _SPREAD.random())
         if echo is None:
             return _not_found()
         if request.query.get("hub.mode") == "unsubscribe":
@@ -125,7 +123,7 @@ class Receiver:
             return web.Response(status=410, headers=PLAIN)  # section 7: the hub may then end the subscription
         body = await request.read()
         signature = request.headers.get("X-Hub-Signature")
-        seen, genuine = websub.is_genuine(subscription, signature, body, self.clock())
+        seen, genuine = protocols.is_genuine(subscription, signature, body, self.clock())
         # The digest includes the token, because two feeds may have the same body.
         digest = hashlib.blake2b(subscription.token.encode() + body, digest_size=16).digest()
         # is_new() records the digest, so it is called only for genuine content. Otherwise a forger could make
@@ -141,7 +139,7 @@ class Receiver:
                 await self._keep_texts(subscription, body, request.headers.get("Content-Type"))
         return web.Response(status=202, headers=PLAIN)
 
-    async def _keep_texts(self, subscription: websub.Subscription, body: bytes, kind: str | None) -> None:
+    async def _keep_texts(self, subscription: protocols.Subscription, body: bytes, kind: str | None) -> None:
         try:
             contents = await asyncio.to_thread(item_contents, body, subscription.topic, kind)
         except FeedError:  # a hub may also send pages, and messages without content
@@ -159,10 +157,10 @@ class Receiver:
             return _too_many()
         try:
             if request.method == "GET":
-                notice = indexnow.of_query(request.query)
+                notice = protocols.of_query(request.query)
             else:
-                notice = indexnow.of_json(await request.read())
-        except indexnow.BadNotice as error:
+                notice = protocols.of_json(await request.read())
+        except protocols.BadNotice as error:
             return web.Response(status=422, text=str(error), headers=PLAIN)
         believed = await self._is_key(notice)
         if believed is None:
@@ -172,7 +170,7 @@ class Receiver:
         await self._take(f"indexnow:{notice.host}", notice.urls, proved=True)
         return web.Response(status=202, headers=PLAIN)
 
-    async def _is_key(self, notice: indexnow.Notice) -> bool | None:
+    async def _is_key(self, notice: protocols.Notice) -> bool | None:
         """Return True if the host has the key file with the key of the notice.
 
         Return None if the host's budget of requests for key files is used up.
@@ -188,7 +186,7 @@ class Receiver:
             answer = await self.outgoing.get(notice.key_location)
         except OutgoingError:
             return False
-        right = answer.status == 200 and indexnow.is_key_file(answer.body, notice.key)
+        right = answer.status == 200 and protocols.is_key_file(answer.body, notice.key)
         (self.keys if right else self.wrong_keys).is_new(key)  # this call also records the key
         return right
 
@@ -209,8 +207,8 @@ class Receiver:
         if not await self.data.call(self.desk.is_first, key):
             return web.Response(status=409, text="this notice was received before", headers=PLAIN)
         try:
-            notice = indexnow.of_json(body)
-        except indexnow.BadNotice as error:
+            notice = protocols.of_json(body)
+        except protocols.BadNotice as error:
             return web.Response(status=422, text=str(error), headers=PLAIN)
         await self._take(f"sensor:{notice.host}", notice.urls, proved=True)
         return web.Response(status=202, headers=PLAIN)
@@ -218,7 +216,7 @@ class Receiver:
     # --- hints
     async def cloud_challenge(self, request: web.Request) -> web.Response:
         """Return the challenge of an rssCloud server if it is for a known feed, otherwise 404."""
-        challenge = indexnow.challenge_of(request.query)
+        challenge = protocols.challenge_of(request.query)
         if challenge is None or not self._may_send(request):
             return _not_found()
         if not await self.data.call(self.desk.is_source, challenge[0]):
@@ -240,12 +238,12 @@ class Receiver:
         if not self._may_send(request):
             return _too_many()
         try:
-            urls = indexnow.pinged(await request.read())
+            urls = protocols.pinged(await request.read())
         except ValueError as error:
-            answer = indexnow.ping_answer(str(error))
+            answer = protocols.ping_answer(str(error))
         else:
             await self._take(_sender("ping", request), urls, proved=False)
-            answer = indexnow.ping_answer()
+            answer = protocols.ping_answer()
         return web.Response(text=answer, content_type="text/xml", headers=PLAIN)
 
     # --- shared

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import logging
 import random
@@ -16,17 +17,15 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from newsbot import backends
-from newsbot.apps.alerts.watch import Watch, options_from, tell
-from newsbot.apps.followers.threads import FollowerThread
-from newsbot.apps.signatures.signing import DIRECTORY, Signer, open_signer
+from newsbot.apps.alerts.extension import Watch, options_from, tell
+from newsbot.apps.followers.following import FollowerThread
+from newsbot.apps.signatures.middleware import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
-from newsbot.apps.web.incoming import MAX_BODY, listening, receiving
-from newsbot.apps.web.outgoing import Outgoing
-from newsbot.apps.web.push_intake import Desk, OffThread
+from newsbot.apps.web.http import MAX_BODY, Outgoing, listening, receiving
+from newsbot.apps.web.push_intake import Desk, OffThread, Subscriber, Subscriptions
 from newsbot.apps.web.push_receiver import Receiver
-from newsbot.apps.web.subscriptions import Subscriber, Subscriptions
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
 from newsbot.clock import system_clock
 from newsbot.config.settings import SettingsLike, introduce, number_of, value_of
 from newsbot.crawl.memory import keep_free
@@ -265,3 +264,28 @@ def run(call: Call) -> int:
 
     asyncio.run(serve(settings, call.options.host, call.options.port, public_url, ready, once=once))
     return 0
+
+
+HOST, PORT = "127.0.0.1", 8765
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (0 to 65535; 0: any free port)")
+    return int(text)
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Serve the dashboard and its API beside running crawls, and receive notices of changed pages",
+        run,
+        Argument("--host", default=HOST, metavar="ADDRESS", help=f"address to listen on ({HOST})"),
+        Argument("--port", type=_port, default=PORT, metavar="PORT", help=f"port ({PORT}; 0: any free)"),
+        Argument(
+            "--public-url",
+            metavar="URL",
+            help="URL at which hubs reach this server (default: NEWSBOT_PUBLIC_URL)",
+        ),
+    ),
+)

@@ -6,9 +6,9 @@ Files in reading order:
 * ``sitemaps``: reads sitemaps and their indexes
 * ``xml_events``, ``dates``: read broken XML and dates; used for feeds and sitemaps
 * ``reader``: the interface for other kinds of sources
-* ``hubs``: finds the WebSub hubs of a feed
-* ``sections``: links of HTML pages
-* ``autodiscovery``: finds feeds, sitemaps and sections in a home page, in robots.txt and at usual places
-* ``list_pages``: recognises lists of pages, archives and endless calendars by their URLs; finds the next page
-  of a list; decides how far lists are read, and which shapes of list URLs lead to articles
+* ``autodiscovery``: finds feeds, sitemaps and sections in a home page, in robots.txt and at usual places, and
+  the WebSub hubs of a feed
+* ``list_pages``: links of HTML pages; recognises lists of pages, archives and endless calendars by their
+  URLs; finds the next page of a list; decides how far lists are read, and which shapes of list URLs lead to
+  articles
 """

@@ -20,7 +20,7 @@ Files in reading order:
 * ``pagination``: joins articles of several pages
 * ``changes``: decides whether an edit makes a new version
 * ``documents``: the interface for files that are not HTML
-* ``blocks``, ``strings``: paragraphs of markup, clean strings
+* ``strings``: clean strings
 """
 
 from newsbot.pages.extraction.article import Reading, extract, read, read_page

@@ -19,7 +19,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Link
 from newsbot.pages.extraction.body.text import TEASER, Body, find_body
 from newsbot.pages.extraction.evidence import Evidence, Witnesses, measure
-from newsbot.pages.extraction.fields import details
+from newsbot.pages.extraction.fields import DERIVED, FEED, RULE, SITEMAP, Candidate, best, details
 from newsbot.pages.extraction.fields.authors import (
     VISIBLE_TRUST,
     author_candidates,
@@ -29,7 +29,6 @@ from newsbot.pages.extraction.fields.authors import (
     visible_authors,
 )
 from newsbot.pages.extraction.fields.dates import published
-from newsbot.pages.extraction.fields.evidence import DERIVED, FEED, RULE, SITEMAP, Candidate, best
 from newsbot.pages.extraction.fields.language import detect, normal_code
 from newsbot.pages.extraction.fields.media import media
 from newsbot.pages.extraction.fields.titles import (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from newsbot.pages.extraction.body.tidy import is_foreign
+from newsbot.pages.extraction.body.furniture import is_foreign
 from newsbot.pages.extraction.fields.dates.moments import has_digit
 from newsbot.pages.extraction.strings import key, size, words
 from newsbot.pages.text.languages import compiled

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from newsbot.pages.extraction.body.features import Known, Marks, View
 from newsbot.pages.extraction.body.pieces import REGIONS, cut
 from newsbot.pages.extraction.body.text import Body
-from newsbot.pages.extraction.fields.evidence import GENERIC, TIME_TAG, URL, VISIBLE
+from newsbot.pages.extraction.fields import GENERIC, TIME_TAG, URL, VISIBLE
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import types_of
 from newsbot.pages.extraction.page.page import Page
@@ -107,7 +107,7 @@ def measure(
 ) -> Evidence:
     """Return the evidence of a page.
 
-    ``date`` is the source of the page's date (:mod:`newsbot.pages.extraction.fields.evidence`), or None. A
+    ``date`` is the source of the page's date (:mod:`newsbot.pages.extraction.fields`), or None. A
     date that only the URL has is no date of the page. ``byline`` is True if the page names its authors.
     ``month_first`` is the order of day and month in the page's date; None if it is unknown.
     """

@@ -7,10 +7,10 @@ how to write a rule.
 Rules in files, in reading order:
 
 * ``rule``: the rule of one site, the set of all rules, and what a rule says about a URL
-* ``load``: loads a folder and reports all problems at once; reloads it while a crawl is running
-* ``secret``: values that are never shown
-* ``yamlfile``, ``keys``, ``expressions``: read the YAML, keys, values, patterns and selectors of one file
-* ``show``: shows rules in readable form
+* ``load``: loads a folder and reports all problems at once; reloads it while a crawl is running;
+  shows rules in readable form
+* ``yamlfile``, ``keys``, ``expressions``: read the YAML, keys, values, patterns and selectors of one file,
+  and values that are never shown
 
 Forms of URLs:
 

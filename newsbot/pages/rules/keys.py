@@ -23,8 +23,7 @@ from newsbot.errors import Problem, did_you_mean
 from newsbot.items import KINDS, Kind
 from newsbot.pages.rules.expressions import Selector, compile_pattern, read_selector
 from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Layout, Pattern, Recrawl, ascii_domain
-from newsbot.pages.rules.secret import Secret
-from newsbot.pages.rules.yamlfile import line_of
+from newsbot.pages.rules.yamlfile import Secret, line_of
 from newsbot.pages.text.names import HOURS
 from newsbot.urls import canonicalize, meant
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 from newsbot.items import KINDS, Kind
 from newsbot.pages.rules.expressions import PatternSet, Selector, pattern_set
-from newsbot.pages.rules.secret import Secret
+from newsbot.pages.rules.yamlfile import Secret
 from newsbot.urls import canonicalize, host_key, site_of
 
 # Kinds of sources whose links may be followed.

@@ -2,8 +2,7 @@
 
 Files in reading order:
 
-* ``words``: splits a text into words and normalizes them
-* ``stems``: stems of words, for search
+* ``words``: splits a text into words and normalizes them; stems of words, for search
 * ``languages``: words and phrases of each language, from the files in ``newsbot/pages/extraction/languages/``
 * ``names``: names of months and time zones
 * ``codings``: removes the content codings of bodies, such as gzip

@@ -22,13 +22,11 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.apps.monitor import markup
+from newsbot.apps.monitor import page_check
 from newsbot.apps.monitor import side_spiders as auxiliary
-from newsbot.apps.monitor.kept_reports import keep_report
 from newsbot.apps.monitor.page_check import Answer, Target, needs_get, next_hop, to_check
-from newsbot.apps.monitor.rendering import write_reports
-from newsbot.apps.monitor.report import site_report
-from newsbot.apps.monitor.results import PageCheck, checks_of
+from newsbot.apps.monitor.report import site_report, write_reports
+from newsbot.apps.monitor.results import PageCheck, checks_of, keep_report
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import parse_duration
 from newsbot.crawl.context import MAX_HOSTS
@@ -38,7 +36,7 @@ from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
 from newsbot.items import Bounded, Link, PageRecord, batched
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.discovery.list_pages import find_links
 from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import may_retry
@@ -412,7 +410,7 @@ def _is_html(response: Response) -> bool:
 
 def _markup_of(response: Response) -> str:
     html = decode(response.body, http_content_type_encoding(content_type_of(response)))
-    return markup.written(markup.faults_in(html, response.url))
+    return page_check.written(page_check.faults_in(html, response.url))
 
 
 def _links_on(response: Response) -> list[Link]:

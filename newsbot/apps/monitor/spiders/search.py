@@ -26,8 +26,7 @@ from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import ArgumentError, NotAnArticle
 from newsbot.items import Link
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.pages.discovery.list_pages import trap
-from newsbot.pages.discovery.sections import find_links
+from newsbot.pages.discovery.list_pages import find_links, trap
 from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.extraction.page.visible import plain_lines, visible_text
 from newsbot.pages.rules.rule import Rule

@@ -9,8 +9,7 @@ If the main text of a page is new or has changed, the sensor sends a short signe
 only Python's standard library is needed. Files in reading order:
 
 * ``wsgi``, ``asgi``: the sensor as middleware
-* ``watching``: the code that both kinds of middleware share, including the hash of a page's text
-* ``notices``: sends notices in the background
-* ``command``: ``scrapy sensor``
-* ``accesslog``: finds changes in an access log, for ``scrapy sensor``
+* ``watching``: the code that both kinds of middleware share: chooses responses by the hash of a page's text,
+  and sends notices in the background
+* ``accesslog``: ``scrapy sensor``: finds changes in an access log
 """

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from newsbot.apps.push.sensor.notices import Notifier
-from newsbot.apps.push.sensor.watching import MAX_PAGE, Watch
+from newsbot.apps.push.sensor.watching import MAX_PAGE, Notifier, Watch
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -18,7 +17,7 @@ class Sensor:
     """Wraps the ASGI application ``app``.
 
     ``url``, ``secret`` and ``site`` have the same meaning as in
-    :class:`newsbot.apps.push.sensor.notices.Notifier`.
+    :class:`newsbot.apps.push.sensor.watching.Notifier`.
     """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:

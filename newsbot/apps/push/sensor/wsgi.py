@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-from newsbot.apps.push.sensor.notices import Notifier
-from newsbot.apps.push.sensor.watching import MAX_PAGE, Watch
+from newsbot.apps.push.sensor.watching import MAX_PAGE, Notifier, Watch
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -17,7 +16,7 @@ class Sensor:
     """Wraps the WSGI application ``app``.
 
     ``url``, ``secret`` and ``site`` have the same meaning as in
-    :class:`newsbot.apps.push.sensor.notices.Notifier`.
+    :class:`newsbot.apps.push.sensor.watching.Notifier`.
     """
 
     def __init__(self, app: Application, url: str, secret: str, site: str) -> None:

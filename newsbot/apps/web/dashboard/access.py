@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from newsbot.apps.team.people import OWNER, Person, hashed
-from newsbot.apps.web.incoming import sender_of
+from newsbot.apps.web.http import sender_of
 from newsbot.clock import Clock, system_clock
 from newsbot.errors import UserError
 from newsbot.items import Bounded

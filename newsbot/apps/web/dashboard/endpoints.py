@@ -18,9 +18,8 @@ from aiohttp import web
 
 from newsbot.apps.alerts import saved as saving
 from newsbot.apps.alerts.outputs import only_log
-from newsbot.apps.authoring.writing import site_named
-from newsbot.apps.monitor.kept_reports import kept_report, monitored
-from newsbot.apps.monitor.results import SearchSummary, searches_of
+from newsbot.apps.authoring.learn import site_named
+from newsbot.apps.monitor.results import SearchSummary, kept_report, monitored, searches_of
 from newsbot.apps.operations.add import entry_by_hand, queue_by_hand
 from newsbot.apps.operations.explain import Explanation, document, explain
 from newsbot.apps.operations.sources import chosen_site, sites_of
@@ -29,10 +28,11 @@ from newsbot.apps.search.articles import MAX_COMPARED, Attention
 from newsbot.apps.search.index import Counts
 from newsbot.apps.search.query import narrowed
 from newsbot.apps.search.usefulness import FOUND, SAVED
-from newsbot.apps.team.reading import State
+from newsbot.apps.team.people import State
 from newsbot.apps.web.dashboard import articles as library
 from newsbot.apps.web.dashboard.access import person
 from newsbot.apps.web.dashboard.articles import (
+    BACK,
     ArticleInEvent,
     Choice,
     EventSheet,
@@ -42,24 +42,25 @@ from newsbot.apps.web.dashboard.articles import (
     VersionRow,
     Whole,
 )
-from newsbot.apps.web.dashboard.jobs import Job, JobLog, Jobs
-from newsbot.apps.web.dashboard.marks import BACK
 from newsbot.apps.web.dashboard.overview import (
     RANGES,
     Overview,
     Period,
     Queue,
+    SiteRow,
+    SiteSheet,
     Trouble,
+    all_sites,
     crawl_state,
     crawl_verdict,
     current_troubles,
+    one_site,
     periods,
 )
-from newsbot.apps.web.dashboard.proposals import Proposal
+from newsbot.apps.web.dashboard.proposals import Job, JobLog, Jobs, Proposal
 from newsbot.apps.web.dashboard.schema import Parameter, date, number, one_of, several, upload, words
 from newsbot.apps.web.dashboard.service import Dashboard, saved_today, top_events_of
-from newsbot.apps.web.dashboard.sites import SiteRow, SiteSheet, all_sites, one_site
-from newsbot.apps.web.incoming import MAX_BODY
+from newsbot.apps.web.http import MAX_BODY
 from newsbot.apps.web.readers import Data
 from newsbot.cli.command import plain
 from newsbot.cli.program import PROGRAM

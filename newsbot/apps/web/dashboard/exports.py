@@ -13,8 +13,15 @@ from aiohttp import ETag, web
 from yarl import URL
 
 from newsbot import __version__
-from newsbot.apps.export.feed import TYPES, as_opml, feed_of
-from newsbot.apps.export.formats import rows_as_csv, rows_as_jsonl, write_csv, write_json_lines
+from newsbot.apps.export.formats import (
+    TYPES,
+    as_opml,
+    feed_of,
+    rows_as_csv,
+    rows_as_jsonl,
+    write_csv,
+    write_json_lines,
+)
 from newsbot.apps.followers.following import states
 from newsbot.apps.web.dashboard.endpoints import COMPARED, FILTERS, attention, filter_of, query_of
 from newsbot.apps.web.dashboard.overview import Overview, crawl_state

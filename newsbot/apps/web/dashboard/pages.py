@@ -1,23 +1,27 @@
 """The HTML pages. Each function returns the values that the template of its page shows.
 
 A page that shows the result of one operation does not need its own function (:func:`_result_page`).
+
+The reports of the simulator are in the folder that NEWSBOT_REPORTS names. They are served unchanged, but in a
+sandbox: browsers neither run scripts of a report nor load further files.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from newsbot.apps.authoring.writing import starter_sites
+from newsbot.apps.authoring.learn import starter_sites
 from newsbot.apps.operations.explain import Explanation, conclusion, details, rows
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.search.usefulness import READ
-from newsbot.apps.simulator import reports
 from newsbot.apps.web.dashboard import endpoints as operations
 from newsbot.apps.web.dashboard.access import person
 from newsbot.apps.web.dashboard.articles import (
@@ -45,7 +49,16 @@ from newsbot.apps.web.dashboard.endpoints import (
     choice_of,
 )
 from newsbot.apps.web.dashboard.exports import MAX_IN_FILE
-from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
+from newsbot.apps.web.dashboard.overview import (
+    ORDERS,
+    TREND_DAYS,
+    all_sites,
+    crawl_state,
+    crawl_verdict,
+    current_troubles,
+    has_problem,
+    in_order,
+)
 from newsbot.apps.web.dashboard.plots import (
     activity_plots,
     attention_plot,
@@ -54,7 +67,7 @@ from newsbot.apps.web.dashboard.plots import (
     reports_plot,
 )
 from newsbot.apps.web.dashboard.proposals import CRAWL_TIMEOUT
-from newsbot.apps.web.dashboard.rendering import answer
+from newsbot.apps.web.dashboard.rendering import answer, message
 from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
 from newsbot.apps.web.dashboard.service import (
     Dashboard,
@@ -65,10 +78,9 @@ from newsbot.apps.web.dashboard.service import (
     stored_articles,
     top_events_of,
 )
-from newsbot.apps.web.dashboard.sites import ORDERS, TREND_DAYS, all_sites, has_problem, in_order
-from newsbot.apps.web.language import message
 from newsbot.apps.web.readers import StillComputing
 from newsbot.cli.terminal import clean
+from newsbot.clock import utc
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter
 from newsbot.pages.text.differences import word_changes
@@ -464,7 +476,7 @@ async def saved(board: Dashboard, asked: Given) -> Values:
 @page("/simulator", "simulator.html", "/simulator")
 async def simulator(board: Dashboard, _asked: Given) -> Values:
     """Show the list of the simulator's reports."""
-    rows = await board.readers.call(lambda _data: reports.reports(board.reports))
+    rows = await board.readers.call(lambda _data: reports(board.reports))
     return {"rows": rows, "folder": board.reports}
 
 
@@ -477,7 +489,68 @@ async def api(_board: Dashboard, _asked: Given) -> Values:
 async def simulator_report(board: Dashboard, request: web.Request) -> web.Response:
     """Return one report of the simulator unchanged. Its content security policy makes browsers sandbox it."""
     name = request.match_info["name"]
-    found = await board.readers.call(lambda _data: reports.report(board.reports, name))
+    found = await board.readers.call(lambda _data: report(board.reports, name))
     if found is None:
         raise operations.missing("there is no such report")
-    return answer(found, "text/html", headers={"Content-Security-Policy": reports.CSP})
+    return answer(found, "text/html", headers={"Content-Security-Policy": CSP})
+
+
+MAX_REPORTS = 200
+MAX_BYTES = 8 * 2**20
+"""Maximum size of a report in bytes. Larger files are not listed."""
+DEPTH = 2
+"""Number of subfolder levels that are searched."""
+CSP = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+"""The content security policy of reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One report."""
+
+    name: str
+    """The path within the folder."""
+    at: datetime
+    """The time at which the file was written."""
+    size: int
+    """Bytes."""
+
+
+def reports(folder: Path) -> list[ReportRow]:
+    """Return at most MAX_REPORTS reports, newest first. The list is empty if the folder does not exist."""
+    found = []
+    for path in _files(folder, DEPTH):
+        try:
+            status = path.stat()
+        except OSError:  # deleted since the folder was read
+            continue
+        if status.st_size <= MAX_BYTES:
+            found.append(ReportRow(path.relative_to(folder).as_posix(), utc(status.st_mtime), status.st_size))
+    return sorted(found, key=lambda one: (one.at, one.name), reverse=True)[:MAX_REPORTS]
+
+
+def report(folder: Path, name: str) -> bytes | None:
+    """Return the content of a report, or None if :func:`reports` does not list it.
+
+    The name comes from a URL. It must be in the list, so that no other file can be read.
+    """
+    if name not in {one.name for one in reports(folder)}:
+        return None
+    try:
+        return (folder / name).read_bytes()[:MAX_BYTES]
+    except OSError:
+        return None
+
+
+def _files(folder: Path, depth: int) -> Iterator[Path]:
+    try:
+        places = sorted(folder.iterdir())[: 10 * MAX_REPORTS]
+    except OSError:
+        return
+    for place in places:
+        if place.name.startswith(".") or place.is_symlink():  # a link could lead out of the folder
+            continue
+        if place.is_dir() and depth:
+            yield from _files(place, depth - 1)
+        elif place.suffix == ".html" and place.is_file():
+            yield place

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil, floor, log10
 
-from newsbot.apps.progress.figures import percent
 from newsbot.apps.search.articles import Attention, Followed
 from newsbot.apps.web.dashboard.articles import Reports
 from newsbot.apps.web.dashboard.overview import RANGES, Period, together
-from newsbot.apps.web.dashboard.rendering import counted_text
-from newsbot.apps.web.language import count, day_text, decimal_text, number_text, plain
+from newsbot.apps.web.dashboard.rendering import (
+    count,
+    counted_text,
+    day_text,
+    decimal_text,
+    number_text,
+    plain,
+)
+from newsbot.cli.terminal import percent
 from newsbot.clock import DAY, utc
 from newsbot.storage.base import HOUR
 

@@ -24,26 +24,30 @@ from yarl import URL
 from newsbot import __version__
 from newsbot.apps.alerts.saved import saved_searches
 from newsbot.apps.search.articles import Attention
-from newsbot.apps.team.journal import Journal
-from newsbot.apps.team.reading import Reading
+from newsbot.apps.team.people import Journal, Reading
 from newsbot.apps.web.dashboard.access import Access, become, person
 from newsbot.apps.web.dashboard.articles import (
     EVERYTHING,
     WINDOW,
     Choice,
+    Marks,
     TopEvent,
     recent_stories,
     rising_terms,
     top_events,
 )
-from newsbot.apps.web.dashboard.jobs import Jobs
-from newsbot.apps.web.dashboard.marks import Marks
-from newsbot.apps.web.dashboard.overview import crawl_state, crawl_verdict, current_troubles
-from newsbot.apps.web.dashboard.proposals import Proposals
-from newsbot.apps.web.dashboard.rendering import again, answer, json_answer, link, make_environment
-from newsbot.apps.web.dashboard.sites import all_sites
-from newsbot.apps.web.incoming import read_form
-from newsbot.apps.web.language import choose, message
+from newsbot.apps.web.dashboard.overview import all_sites, crawl_state, crawl_verdict, current_troubles
+from newsbot.apps.web.dashboard.proposals import Jobs, Proposals
+from newsbot.apps.web.dashboard.rendering import (
+    again,
+    answer,
+    choose,
+    json_answer,
+    link,
+    make_environment,
+    message,
+)
+from newsbot.apps.web.http import read_form
 from newsbot.apps.web.readers import SOON, Data, Known, Memo, Readers, StillComputing
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import system_clock, utc

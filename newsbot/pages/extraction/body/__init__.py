@@ -2,14 +2,12 @@
 
 Files in reading order:
 
-* ``text``: takes the text from the rule or from the judge, compares it with structured data, and leaves out
-  further articles below the page's own article
+* ``text``: takes the text from the rule, or decides by decision trees (``forest.json``) which pieces belong
+  to it, compares it with structured data, and leaves out further articles below the page's own article
 * ``pieces``: cuts the page into pieces of text, each with the boxes of markup around it, in one walk
 * ``features``: computes numbers about each piece
-* ``judge``: decides by decision trees (``forest.json``) which pieces belong to the article
-* ``furniture``: leaves out comments, captions of galleries, mottos and side columns
+* ``furniture``: leaves out comments, captions of galleries, mottos and side columns, lines whose words show
+  that they are not part of the article, and the headline, names and date
 * ``tables``: tables and lists between the paragraphs of an article
-* ``tidy``: drops lines whose words show that they are not part of the article, and the headline, names and
-  date
 * ``embedded``: finds text that a page contains only as data for its scripts, and pages whose scripts fetch it
 """

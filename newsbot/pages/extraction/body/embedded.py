@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
-from newsbot.pages.extraction.blocks import Block, render
 from newsbot.pages.extraction.page.page import xpath
+from newsbot.pages.extraction.page.visible import Block, render
 from newsbot.pages.extraction.strings import key, looks_like_code, size, squash, untagged
 
 MAX_SCRIPT = 1_000_000

@@ -2,11 +2,58 @@
 
 Files in reading order:
 
-* ``evidence``: a value of a field, its source, and the confidence in it
 * ``titles``: headlines, without the name of the site
 * ``authors``: the names of the authors and of news agencies
 * ``dates``: when the article was published and changed
 * ``language``: the language of the text
 * ``details``: summary, section, tags, main picture
 * ``media``: pictures, audio and video
+
+Each of them finds candidates: values with their source, and the confidence in them.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+RULE = "rule"
+JSON_LD = "json-ld"
+MICRODATA = "microdata"
+OPEN_GRAPH = "og"
+META = "meta"
+TIME_TAG = "time-tag"
+VISIBLE = "visible"
+FEED = "feed"
+SITEMAP = "sitemap"
+URL = "url"
+GENERIC = "generic"
+DERIVED = "derived"
+"""These strings name the source of a value.
+
+They are stored in ``Article.extraction``. ``GENERIC`` stands for data of the page's scripts. ``DERIVED``
+means that the value was made from the text.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Generic[T]):
+    """One possible value of a field.
+
+    ``confidence`` is from 0 to 1. It orders the candidates of one field and is not a probability.
+    """
+
+    value: T
+    method: str
+    confidence: float
+
+
+def best(candidates: Iterable[Candidate[T]]) -> Candidate[T] | None:
+    """Return the candidate with the highest confidence, or None if there are no candidates.
+
+    If several candidates have the highest confidence, the first one is returned.
+    """
+    return max(candidates, key=lambda candidate: candidate.confidence, default=None)

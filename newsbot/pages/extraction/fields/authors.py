@@ -19,9 +19,9 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.items import Link
+from newsbot.pages.extraction.fields import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.pages.extraction.fields.dates.candidates import beside
 from newsbot.pages.extraction.fields.dates.own import is_of_teaser
-from newsbot.pages.extraction.fields.evidence import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
 from newsbot.pages.extraction.fields.titles import site_names
 from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
 from newsbot.pages.extraction.page.page import Page, pieces_of, text_of, xpath

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from newsbot import urls
-from newsbot.pages.extraction.fields.evidence import JSON_LD, META, MICRODATA, OPEN_GRAPH, Candidate
+from newsbot.pages.extraction.fields import JSON_LD, META, MICRODATA, OPEN_GRAPH, Candidate
 from newsbot.pages.extraction.page.canonical import base_of
 from newsbot.pages.extraction.page.jsonld import first_text, texts
 from newsbot.pages.extraction.page.page import Page, text_of

@@ -12,7 +12,7 @@ from lxml.html import HtmlElement
 
 from newsbot import urls
 from newsbot.items import Link, Where
-from newsbot.pages.extraction.fields.evidence import (
+from newsbot.pages.extraction.fields import (
     FEED,
     JSON_LD,
     META,

@@ -8,7 +8,7 @@
 --                           refilled, refiller, refiller_until and filling (see refill.lua), process, beat,
 --                           lost_from and compare (see resume.lua), queues (the number of queues, or 4>6 while it
 --                           changes; missing: 1), and in the first queue known_from and known_at (see
---                           division.py)
+--                           queues.py)
 --   KEYS[2]  entries  HASH  fingerprint -> record (see pack) of every entry that is kept in full
 --   KEYS[3]  queue    ZSET  score 0; host NUL priority due number fingerprint: members sort in lease order;
 --                           a suspect (it lost a lease; one is leased at a time) has a NUL before the host

@@ -15,18 +15,7 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from newsbot.items import Link, Precision, Where
-from newsbot.pages.extraction.fields.dates.moments import (
-    Written,
-    date_without_year,
-    find_date,
-    has_digit,
-    parse_stamp,
-)
-from newsbot.pages.extraction.fields.dates.own import is_below_headline, is_headline_link, is_own
-from newsbot.pages.extraction.fields.dates.relative import MAX_TEXT as MAX_RELATIVE
-from newsbot.pages.extraction.fields.dates.relative import relative_moment
-from newsbot.pages.extraction.fields.dates.zones import region_of
-from newsbot.pages.extraction.fields.evidence import (
+from newsbot.pages.extraction.fields import (
     FEED,
     GENERIC,
     JSON_LD,
@@ -40,6 +29,16 @@ from newsbot.pages.extraction.fields.evidence import (
     VISIBLE,
     Candidate,
 )
+from newsbot.pages.extraction.fields.dates.moments import (
+    Written,
+    date_without_year,
+    find_date,
+    has_digit,
+    parse_stamp,
+)
+from newsbot.pages.extraction.fields.dates.own import is_below_headline, is_headline_link, is_own
+from newsbot.pages.extraction.fields.dates.zones import MAX_TEXT as MAX_RELATIVE
+from newsbot.pages.extraction.fields.dates.zones import region_of, relative_moment
 from newsbot.pages.extraction.page.jsonld import scalar
 from newsbot.pages.extraction.page.page import Page, Times, stamp_of, text_of
 from newsbot.pages.extraction.page.visible import PHRASING

@@ -13,6 +13,18 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import chain, islice
 
 from newsbot.items import Link, Precision, Where
+from newsbot.pages.extraction.fields import (
+    FEED,
+    JSON_LD,
+    META,
+    MICRODATA,
+    OPEN_GRAPH,
+    SITEMAP,
+    TIME_TAG,
+    URL,
+    VISIBLE,
+    Candidate,
+)
 from newsbot.pages.extraction.fields.dates.candidates import (
     Moment,
     aware,
@@ -42,18 +54,6 @@ from newsbot.pages.extraction.fields.dates.zones import (
     region_of,
     shown_zone,
     zone_on_day,
-)
-from newsbot.pages.extraction.fields.evidence import (
-    FEED,
-    JSON_LD,
-    META,
-    MICRODATA,
-    OPEN_GRAPH,
-    SITEMAP,
-    TIME_TAG,
-    URL,
-    VISIBLE,
-    Candidate,
 )
 from newsbot.pages.extraction.page.page import Page
 

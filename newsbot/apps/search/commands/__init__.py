@@ -1,1 +1,0 @@
-"""Declares the commands of the app, a module for each."""
