@@ -185,16 +185,6 @@ def not_crawled(settings: SettingsLike) -> str:
     return f"{data_file(settings)}: no crawl has run yet; {first} {PROGRAM} crawl news (or set NEWSBOT_DATA)"
 
 
-def empty_index(settings: SettingsLike) -> None:
-    """Delete the near-duplicate index, whatever its version is. Raises :class:`newsbot.errors.DataError`."""
-    if address := settings.get("REDIS_URL"):
-        backend("indexes", address).empty(settings)
-        return
-    from newsbot.dedup import sqlite
-
-    sqlite.empty(data_file(settings))
-
-
 def ignored_settings(settings: SettingsLike) -> list[str]:
     """Return the settings of scrapy-redis that are set although newsbot ignores them or uses them in another
     way.

@@ -19,12 +19,12 @@ from newsbot.apps.monitor.results import (
     searches_of,
 )
 from newsbot.apps.operations import remove as removing
+from newsbot.apps.push.texts import PushedTexts
 from newsbot.dedup.index import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position
 from newsbot.pages.rules import RuleSet
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
-from newsbot.sites.texts import PushedTexts
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article

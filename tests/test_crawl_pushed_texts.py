@@ -10,10 +10,11 @@ from aiohttp import ClientSession
 
 from newsbot.apps.push.protocols import subscribe
 from newsbot.apps.push.signatures import sign
+from newsbot.apps.push.texts import PushedTexts
 from newsbot.apps.web import service
 from newsbot.pages.rules import RuleSet
 from newsbot.sites import texts as module
-from newsbot.sites.texts import LASTS, PUSHED, PushedTexts, pushed_text
+from newsbot.sites.texts import LASTS, PUSHED, pushed_text
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.mockserver import MockServer
 from tests.crawls import World, article_html

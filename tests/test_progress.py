@@ -23,6 +23,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
+from newsbot.apps.numbers import size
 from newsbot.apps.progress.display import Progress, line, log_lines_above, picture, wants_live_display
 from newsbot.apps.progress.summary import (
     COLUMNS,
@@ -33,7 +34,6 @@ from newsbot.apps.progress.summary import (
     figures,
     site_rows,
 )
-from newsbot.cli.terminal import size
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.numbers import percent
 from newsbot.apps.progress.summary import (
     Figures,
     Rates,
@@ -15,7 +16,6 @@ from newsbot.apps.progress.summary import (
     site_figures,
     total,
 )
-from newsbot.cli.terminal import percent
 from newsbot.sites.statistics import site_counters
 
 STATS = {

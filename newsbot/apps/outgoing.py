@@ -17,7 +17,7 @@ from http.client import HTTPException
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from newsbot.config.apps import load_optional
+from newsbot.apps.optional import load_optional
 from newsbot.errors import UserError
 
 MAX_ANSWER = 16 * 2**20

@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from typing import Any
 
-from newsbot.errors import ArgumentError, UserError, did_you_mean
+from newsbot.errors import ArgumentError, did_you_mean
 
 ENTRY_POINTS = "newsbot.apps"
 """The group of entry points in which other packages name their apps, and the package with newsbot's own."""
@@ -120,22 +120,6 @@ def load(place: str) -> Any:
     """Import and return the object at an import path of the form ``package.module:name``."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
-
-
-def load_optional(module: str, extra: str, user: str) -> Any:
-    """Import and return a module of an optional package.
-
-    ``extra`` is the extra of newsbot that contains the package, and ``user`` is what needs it. Raises
-    :class:`newsbot.errors.UserError` if the package is missing.
-    """
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        # It is a bug if a module of another package is missing.
-        package = module.partition(".")[0]
-        if (error.name or "").partition(".")[0] != package:
-            raise
-        raise UserError(f"{user} needs the package {package}; run: pip install 'newsbot[{extra}]'") from error
 
 
 @cache

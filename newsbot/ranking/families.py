@@ -27,8 +27,8 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Self
 
@@ -224,17 +224,14 @@ class Family:
             value = plain.get(name)
             if isinstance(value, int | float):
                 setattr(family, name, type(getattr(_NEW, name))(value))
-        refused = plain.get("refused")
-        if isinstance(refused, dict):
-            family.refused.update({str(key): int(number) for key, number in refused.items()})
+        family.refused.update(
+            {str(key): int(number) for key, number in _mapping(plain.get("refused")).items()}
+        )
         family.lacking = _fingerprints(plain.get("lacking"))
         return family
 
 
-_FIELDS = (
-    "named", "listed", "opened", "good", "named_good", "named_bad", "sampled", "sampled_at",
-    "leads_on", "waiting", "best",
-)  # fmt: skip
+_FIELDS = tuple(one.name for one in fields(Family) if one.name not in ("refused", "lacking"))
 _NEW = Family()
 
 
@@ -499,27 +496,19 @@ class SiteFamilies:
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> SiteFamilies:
         """Return the families of a mapping made by :meth:`plain`. Damaged parts are left out."""
-        families = plain.get("families")
-        found = {
-            str(name): Family.read(one)
-            for name, one in (families.items() if isinstance(families, dict) else ())
-            if isinstance(one, dict)
-        }
+        families = _mapping(plain.get("families"))
+        found = {name: Family.read(one) for name, one in families.items() if isinstance(one, dict)}
+        beside = _mapping(plain.get("beside"))
         try:
             witnesses = Witnesses.read(plain.get("witnesses") or {})
         except (TypeError, ValueError, AttributeError):
             witnesses = Witnesses()
-        beside = plain.get("beside")
         return cls(
             families=found,
             witnesses=witnesses,
             articles=int(_number(plain, "articles")),
             wasted=int(_number(plain, "wasted")),
-            beside={
-                key: float(at)
-                for key, at in (beside.items() if isinstance(beside, dict) else ())
-                if isinstance(at, int | float)
-            },
+            beside={key: _number(beside, key) for key in beside},
             heard_at=_number(plain, "heard_at"),
             rule=str(plain.get("rule", "")),
             awaited=_fingerprints(plain.get("awaited")),
@@ -530,6 +519,10 @@ class SiteFamilies:
 def _fingerprints(value: object) -> tuple[str, ...]:
     texts = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
     return tuple(filter(_FINGERPRINT.fullmatch, texts))
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _number(plain: Mapping[str, Any], name: str) -> float:
@@ -621,18 +614,6 @@ def _row(domain: str, site: SiteFamilies, name: str, family: Family) -> FamilyRo
         why=reason_for(site, name),
         command=f"{PROGRAM} add --family {domain} {shlex.quote(name)}" if family.waiting else "",
     )
-
-
-def waiting_rows(notes: Notes, domains: Container[str]) -> list[FamilyRow]:
-    """Return the families with waiting links of these sites: those with most links first."""
-    rows = [
-        row
-        for domain, note in notes.all(NOTE_KIND).items()
-        if domain in domains
-        for row in rows_of(domain, SiteFamilies.read(note))
-        if row.waiting
-    ]
-    return sorted(rows, key=lambda row: (-row.waiting, row.site, row.family))
 
 
 def reason_for(site: SiteFamilies, name: str) -> str:

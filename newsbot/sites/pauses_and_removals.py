@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 from newsbot.clock import Clock
@@ -51,7 +50,7 @@ REMOVED = "removed"
 """The kind of the notes, and the reason for pages that were not collected."""
 REFRESH = 10.0
 """Seconds after which a running crawl reads the notes again."""
-_DOMAIN = "domain:"
+OF_DOMAIN = "domain:"
 
 
 class RemovalNotes:
@@ -66,8 +65,8 @@ class RemovalNotes:
     def read(self, notes: Notes) -> None:
         """Read all notes. Raises :class:`DataError`."""
         kept = notes.all(REMOVED)
-        self._domains = frozenset(key.removeprefix(_DOMAIN) for key in kept if key.startswith(_DOMAIN))
-        self._urls = frozenset(fingerprint(key) for key in kept if not key.startswith(_DOMAIN))
+        self._domains = frozenset(key.removeprefix(OF_DOMAIN) for key in kept if key.startswith(OF_DOMAIN))
+        self._urls = frozenset(fingerprint(key) for key in kept if not key.startswith(OF_DOMAIN))
         self._next = self._clock() + REFRESH
 
     def refresh(self, notes: Notes) -> None:
@@ -111,36 +110,15 @@ def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, re
     ``at`` is in POSIX seconds. ``reason`` is the user's text, which is stored with the note. It may be empty.
     """
     note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
-    for key in [*urls, *([_DOMAIN + domain] if domain else [])]:
+    for key in [*urls, *([OF_DOMAIN + domain] if domain else [])]:
         notes.save(REMOVED, key, note)
-
-
-def allow_again(notes: Notes, what: str) -> bool:
-    """Delete the note of a URL or domain. Return False if there was no note."""
-    keys = [_DOMAIN + what.lower(), what]
-    with suppress(ValueError):  # a domain is not a URL
-        keys.append(canonicalize(what))
-    deleted = [notes.forget(REMOVED, key) for key in dict.fromkeys(keys)]
-    return any(deleted)
-
-
-def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
-    """Return (removed URL or domain, its note) for a URL; None if the URL was not removed.
-
-    ``key`` is the fingerprint of the URL, and ``host`` is its host.
-    """
-    for what, note in buried(notes):
-        is_url = "://" in what
-        if (is_url and fingerprint(what) == key) or (not is_url and within(host, frozenset((what,)))):
-            return what, note
-    return None
 
 
 def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
     """Return all removed domains and URLs with their notes, latest first."""
     kept = notes.all(REMOVED).items()
     return sorted(
-        ((key.removeprefix(_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
+        ((key.removeprefix(OF_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
     )
 
 

@@ -23,9 +23,9 @@ from typing import Any, Protocol
 
 from newsbot.apps.alerts.rules import Message
 from newsbot.apps.alerts.saved import Found
+from newsbot.apps.optional import load_optional
 from newsbot.apps.outgoing import HttpClient, HttpFault, signing_key, webhook_headers
 from newsbot.cli.terminal import clean, one_line
-from newsbot.config.apps import load_optional
 from newsbot.config.settings import SettingsLike, value_of
 from newsbot.errors import ArgumentError
 

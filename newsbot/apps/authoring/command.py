@@ -11,9 +11,10 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
+from newsbot.apps.numbers import percent
 from newsbot.backends import rules_folder, stored
 from newsbot.cli.command import Action, Argument, Call, positive
-from newsbot.cli.terminal import columns, counted, percent
+from newsbot.cli.terminal import columns, counted
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Kind, Link, Where

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from newsbot.apps.files import replacing
+from newsbot.apps.numbers import percent
 from newsbot.apps.operations import add
 from newsbot.backends import open_rules, rules_folder, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import counted, percent
+from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
 from newsbot.pages.rules.induce import path_of

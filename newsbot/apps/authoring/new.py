@@ -35,11 +35,12 @@ from newsbot.apps.authoring.learn import (
     write_new,
 )
 from newsbot.apps.authoring.samples import write_case
+from newsbot.apps.numbers import percent
 from newsbot.apps.operations.verdict import in_words
 from newsbot.backends import open_storage, rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import counted, percent
+from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Article, ArticleFilter, Kind
 from newsbot.pages.extraction.page.page import parse_html

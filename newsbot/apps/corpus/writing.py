@@ -23,11 +23,11 @@ from typing import Any, get_type_hints
 
 from newsbot import __version__
 from newsbot.apps.operations.articles import chosen
+from newsbot.apps.optional import load_optional
 from newsbot.backends import stored
 from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
 from newsbot.cli.terminal import counted, lines
 from newsbot.clock import iso
-from newsbot.config.apps import load_optional
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter, batched
 from newsbot.pages.extraction.fields.language import certainty

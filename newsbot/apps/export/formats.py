@@ -47,10 +47,11 @@ from newsbot.apps.archive.writer import (
     warc_date,
 )
 from newsbot.apps.files import atomic_target
+from newsbot.apps.optional import load_optional
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
-from newsbot.config.apps import load, load_optional
+from newsbot.config.apps import load
 from newsbot.errors import ArgumentError, DataUnavailable, did_you_mean
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.rule import RuleSet

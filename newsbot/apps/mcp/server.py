@@ -20,6 +20,7 @@ from typing import Any
 
 from newsbot import __version__
 from newsbot.apps.operations.explain import document, explain
+from newsbot.apps.optional import load_optional
 from newsbot.apps.search.articles import MAX_COMPARED
 from newsbot.apps.web.dashboard.access import Guesses
 from newsbot.apps.web.dashboard.articles import find, one_story, top_events, whole
@@ -28,7 +29,6 @@ from newsbot.apps.web.http import network_of
 from newsbot.apps.web.readers import Data, Readers
 from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.clock import iso, parse_moment, system_clock, utc
-from newsbot.config.apps import load_optional
 from newsbot.config.settings import SettingsLike, value_of
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter

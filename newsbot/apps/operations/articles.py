@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC
 
+from newsbot.apps.numbers import size
 from newsbot.backends import open_rules, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import counted, size
+from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter, Medium
 from newsbot.pages.text.differences import version_lines, version_rows

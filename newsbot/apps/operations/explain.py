@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+from newsbot.apps.operations.remove import removal_of
 from newsbot.apps.operations.verdict import in_words
 from newsbot.backends import data_file, not_crawled, open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call
@@ -39,7 +40,6 @@ from newsbot.pages.rules.rule import Match, Rule, classify
 from newsbot.ranking.families import SiteFamilies, family_of, lacking, read_site, reason_for
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys
-from newsbot.sites.pauses_and_removals import removal_of
 from newsbot.storage.base import Storage, WaitingLink
 from newsbot.urls import canonicalize, fingerprint, host_key, meant
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from newsbot.backends import open_index, open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call
@@ -32,11 +33,20 @@ from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
 from newsbot.ranking.url_learning import SESSION_NOTE
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.sites.health import NOTE_KIND as HEALTH
-from newsbot.sites.pauses_and_removals import REFRESH, allow_again, buried, forget_texts, keep_out, within
+from newsbot.sites.pauses_and_removals import (
+    OF_DOMAIN,
+    REFRESH,
+    REMOVED,
+    buried,
+    forget_texts,
+    keep_out,
+    within,
+)
 from newsbot.sites.rights import NOTE_KIND as FILES
 from newsbot.sites.texts import NOTE_KIND as LINES
 from newsbot.sites.texts import PUSHED
 from newsbot.storage.base import REMOVED_AT_ONCE, Storage, site_names
+from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 
@@ -259,6 +269,27 @@ def _remove(call: Call, storage: Storage, found: list[Found], rules: RuleSet) ->
         wait_for_crawls(REFRESH + 2)
         for one in found:
             remove(_find(one.what, rules, storage), storage, index, reason=call.options.reason)
+
+
+def removal_of(notes: Notes, key: bytes, host: str) -> tuple[str, dict[str, Any]] | None:
+    """Return (removed URL or domain, its note) for a URL; None if the URL was not removed.
+
+    ``key`` is the fingerprint of the URL, and ``host`` is its host.
+    """
+    for what, note in buried(notes):
+        is_url = "://" in what
+        if (is_url and fingerprint(what) == key) or (not is_url and within(host, frozenset((what,)))):
+            return what, note
+    return None
+
+
+def allow_again(notes: Notes, what: str) -> bool:
+    """Delete the note of a URL or domain. Return False if there was no note."""
+    keys = [OF_DOMAIN + what.lower(), what]
+    with suppress(ValueError):  # a domain is not a URL
+        keys.append(canonicalize(what))
+    deleted = [notes.forget(REMOVED, key) for key in dict.fromkeys(keys)]
+    return any(deleted)
 
 
 def _allow(call: Call, storage: Storage) -> None:

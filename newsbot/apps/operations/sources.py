@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from heapq import merge
 from itertools import groupby, islice
 from typing import Any
 
+from newsbot.apps.numbers import percent, share
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.verdict import Verdict, in_words, line_of, verdict
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, percent, share, when
+from newsbot.cli.terminal import columns, counted, when
 from newsbot.clock import iso_of, utc_of
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind, batched
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
-from newsbot.ranking.families import sentences, waiting_rows
+from newsbot.ranking.families import NOTE_KIND, FamilyRow, SiteFamilies, rows_of, sentences
 from newsbot.sites.health import Health, alarms, health, next_due
 from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import PAGE, SiteRecord, SourceRecord, Storage, site_names
+from newsbot.storage.notes import Notes
 from newsbot.urls import ascii_host, canonicalize
 
 
@@ -446,3 +448,15 @@ ACTIONS = (
         Argument("--after", default="", metavar="DOMAIN", help="sites that follow this one"),
     ),
 )
+
+
+def waiting_rows(notes: Notes, domains: Container[str]) -> list[FamilyRow]:
+    """Return the families with waiting links of these sites: those with most links first."""
+    rows = [
+        row
+        for domain, note in notes.all(NOTE_KIND).items()
+        if domain in domains
+        for row in rows_of(domain, SiteFamilies.read(note))
+        if row.waiting
+    ]
+    return sorted(rows, key=lambda row: (-row.waiting, row.site, row.family))

@@ -28,7 +28,7 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from newsbot.config.apps import load_optional
+from newsbot.apps.optional import load_optional
 from newsbot.config.settings import SettingsLike
 from newsbot.items import Article
 

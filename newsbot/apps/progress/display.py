@@ -24,8 +24,9 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later
 
+from newsbot.apps.numbers import percent
 from newsbot.apps.progress.summary import Figures, Rates, causes, duration, figures
-from newsbot.cli.terminal import clean, make_console, percent
+from newsbot.cli.terminal import clean, make_console
 from newsbot.extensions import Extension
 
 logger = logging.getLogger(__name__)

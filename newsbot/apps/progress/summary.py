@@ -21,9 +21,10 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
+from newsbot.apps.numbers import percent, share, size
 from newsbot.backends import place_of_data
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import columns, counted, make_console, percent, print_table, share, size
+from newsbot.cli.terminal import columns, counted, make_console, print_table
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.scope import Arguments
 from newsbot.extensions import Extension

@@ -1,11 +1,13 @@
 """Parses and verifies notices of changed pages (WebSub, IndexNow, rssCloud, pings).
 
 A *notifier* is a server that sends notices: a hub, a sensor, or the site itself. The only effect of a notice
-is that a URL is fetched now. The content of the notice is not used. This package does not use the network.
+is that a URL is fetched now. The content of the notice is not used, except full texts in signed messages of
+hubs. This package does not use the network.
 The server that receives notices is in :mod:`newsbot.apps.web`. Files in reading order:
 
 * ``protocols``: the state of one WebSub subscription, IndexNow notices and their key files, rssCloud
   verifications, and XML-RPC pings
 * ``signatures``: signatures of notices, and a memory of recent notices that prevents replays
+* ``texts``: keeps the full texts in signed messages of hubs
 * ``sensor``: the program that site owners install
 """

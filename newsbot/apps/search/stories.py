@@ -6,11 +6,14 @@ from contextlib import closing
 from typing import Any
 
 from newsbot.apps.operations.articles import time_of
-from newsbot.backends import empty_index, open_index, queued, stored
+from newsbot.backends import data_file, open_index, queued, stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, lines
 from newsbot.clock import DAY, system_clock
+from newsbot.config.apps import backend
+from newsbot.config.settings import SettingsLike
+from newsbot.dedup import sqlite as near_index
 from newsbot.dedup.index import Near
 from newsbot.dedup.story_merge import rebuild, regroup, reunite
 from newsbot.errors import ArgumentError
@@ -76,7 +79,7 @@ def reindex(call: Call) -> None:
         if call.options.anew:
             with queued(call.settings) as frontier:  # a running crawl would lose its index
                 check_idle(frontier)
-            empty_index(call.settings)
+            _empty_index(call.settings)
         tell = lines(call.note, {})
         with closing(open_index(call.settings)) as index:
             joined = 0
@@ -105,3 +108,11 @@ def _story_row(story: Story) -> dict[str, Any]:
     members = [{name: value for name, value in row.items() if name in kept} for row in rows]
     first = {"url": story.first.url, "source": story.first.source}
     return {"story": story.story, "first": first, "sources": sorted(story.sources), "members": members}
+
+
+def _empty_index(settings: SettingsLike) -> None:
+    """Delete the near-duplicate index, whatever its version is. Raises :class:`newsbot.errors.DataError`."""
+    if address := settings.get("REDIS_URL"):
+        backend("indexes", address).empty(settings)
+        return
+    near_index.empty(data_file(settings))

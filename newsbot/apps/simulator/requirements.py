@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from newsbot.config.apps import load_optional
+from newsbot.apps.optional import load_optional
 from newsbot.errors import UserError
 
 _MEMINFO = Path("/proc/meminfo")

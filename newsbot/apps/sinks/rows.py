@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from newsbot.apps.optional import load_optional
 from newsbot.apps.outgoing import object_store
 from newsbot.clock import iso
-from newsbot.config.apps import load_optional
 from newsbot.errors import UserError
 
 RESPONSE_TIMEOUT = 30.0

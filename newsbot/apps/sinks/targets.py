@@ -21,9 +21,9 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
+from newsbot.apps.optional import load_optional
 from newsbot.apps.outgoing import HttpClient, HttpFault, signing_key, webhook_headers
 from newsbot.apps.sinks.rows import RESPONSE_TIMEOUT, Row, RowsRefused, SinkError, as_json
-from newsbot.config.apps import load_optional
 
 MAPPING = {
     "mappings": {

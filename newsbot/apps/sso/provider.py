@@ -25,12 +25,12 @@ from urllib.parse import quote_plus, urlencode
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, web
 
+from newsbot.apps.optional import load_optional
 from newsbot.apps.web.dashboard.app import is_local, logged_in
 from newsbot.apps.web.dashboard.rendering import HEADERS
 from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.cli.terminal import one_line
 from newsbot.clock import system_clock
-from newsbot.config.apps import load_optional
 from newsbot.errors import DataUnavailable
 from newsbot.items import Bounded
 

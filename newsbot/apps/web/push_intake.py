@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 from newsbot.apps.operations.notifier_trust import TRUST, Budget, Ledger, Trust
 from newsbot.apps.push.protocols import Subscription, end_of_lease, request_of, subscribe, was_asked
 from newsbot.apps.push.signatures import TOLERANCE
+from newsbot.apps.push.texts import PushedTexts
 from newsbot.apps.web.http import Outgoing, OutgoingError
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
@@ -38,7 +39,6 @@ from newsbot.pages.rules.rule import Rule, classify
 from newsbot.pages.rules.shape import CLEARLY_NONE, log_odds
 from newsbot.ranking.families import State, family_of, read_site
 from newsbot.ranking.judging import Judgement
-from newsbot.sites.texts import PushedTexts
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key

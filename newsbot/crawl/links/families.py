@@ -278,7 +278,7 @@ class Families:
         site, is_read = self.of(domain), not visit.guessed and not visit.outcome.failed
         if key in site.awaited or (is_read and not site.has_source):
             self._add(domain, Result(visited=(key,), has_source=is_read))
-        if visit.kind.is_sitemap and not visit.outcome.failed:
+        if visit.kind.is_sitemap and not visit.outcome.failed and (site.beside or not site.heard_at):
             self._add(domain, Result(heard_at=self._context.clock()))
 
     def _enough_now(self, domain: str) -> list[Entry]:
@@ -287,8 +287,7 @@ class Families:
         for name, family in list(site.families.items()):
             if not family.lacking or site.state(name) is not State.OPEN:
                 continue
-            keys = [bytes.fromhex(key) for key in family.lacking]
-            for page in self._context.storage.pages.get(keys).values():
+            for page in self._context.storage.pages.get([*map(bytes.fromhex, family.lacking)]).values():
                 again = entry_again(page)
                 data: EntryData = {**again.data, "why": Reason.LIKELY_ARTICLE.value, "force": True}
                 found.append(replace(again, due=0.0, data={**data, "discovered_at": self._context.clock()}))

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from newsbot.apps.alerts.rules import current
+from newsbot.apps.numbers import share
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.sources import Site, SourceRow, is_stored, sites_of, source_row
 from newsbot.apps.operations.verdict import Verdict, is_unanswered, verdict
 from newsbot.apps.web.readers import Data
-from newsbot.cli.terminal import share
 from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import ASIDE
 from newsbot.ranking.families import FamilyRow, read_site, rows_of

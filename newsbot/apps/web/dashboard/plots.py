@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil, floor, log10
 
+from newsbot.apps.numbers import percent
 from newsbot.apps.search.articles import Attention, Followed
 from newsbot.apps.web.dashboard.articles import Reports
 from newsbot.apps.web.dashboard.overview import RANGES, Period, together
@@ -18,7 +19,6 @@ from newsbot.apps.web.dashboard.rendering import (
     number_text,
     plain,
 )
-from newsbot.cli.terminal import percent
 from newsbot.clock import DAY, utc
 from newsbot.storage.base import HOUR
 

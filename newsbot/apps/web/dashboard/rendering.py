@@ -32,10 +32,11 @@ from aiohttp import web
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from newsbot.apps.numbers import percent
 from newsbot.apps.operations.explain import relation_text
 from newsbot.apps.operations.verdict import in_words
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import clean, percent, printable
+from newsbot.cli.terminal import clean, printable
 from newsbot.clock import utc
 
 COOKIE = "newsbot_language"
