@@ -196,7 +196,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> None:
         raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
 
-    monkeypatch.setattr("newsbot.config.apps.import_module", missing)
+    monkeypatch.setattr("newsbot.apps.optional.import_module", missing)
     with pytest.raises(UserError, match=r"pip install 'newsbot\[parquet\]'"):
         writer_of(FORMATS["parquet"])
 
@@ -207,7 +207,7 @@ def test_an_internal_import_error_is_not_reported_as_a_missing_package(
     def broken(_: str) -> None:
         raise ModuleNotFoundError("No module named 'newsbot.nothing'", name="newsbot.nothing")
 
-    monkeypatch.setattr("newsbot.config.apps.import_module", broken)
+    monkeypatch.setattr("newsbot.apps.optional.import_module", broken)
     with pytest.raises(ModuleNotFoundError):
         writer_of(FORMATS["parquet"])
 

@@ -640,7 +640,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ModuleNotFoundError(name, name=name)
         return import_module(name)
 
-    monkeypatch.setattr("newsbot.config.apps.import_module", missing)
+    monkeypatch.setattr("newsbot.apps.optional.import_module", missing)
     with pytest.raises(UserError, match=r"pip install 'newsbot\[postgresql\]'"):
         Sink(name="a", to="postgresql://x/y").open()
     assert issubclass(RowsRefused, SinkError)
