@@ -179,7 +179,7 @@ def measure(folder: Path, rows: list[dict[str, Any]], options: argparse.Namespac
         crawl({**os.environ, **own, **place}, options)
         server.terminate()
         with closing(open_storage(place)) as storage:
-            stored = [article.url for article in storage.articles.iter()]
+            stored = [article.fetched_url for article in storage.articles.iter()]
     return {**figures(log, len(wanted)), **in_store(stored, wanted)}
 
 
