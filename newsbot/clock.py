@@ -43,11 +43,6 @@ def iso(moment: datetime | None) -> str | None:
     return text.replace("+00:00", "Z")
 
 
-def iso_of(seconds: float | None) -> str | None:
-    """Convert POSIX ``seconds`` to text in the format of :func:`iso`; ``None`` stays ``None``."""
-    return iso(utc_of(seconds))
-
-
 def from_iso(text: str | None) -> datetime | None:
     """Parse a time written by :func:`iso`."""
     return None if text is None else datetime.fromisoformat(text)

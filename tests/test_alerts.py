@@ -26,12 +26,13 @@ from newsbot.apps.alerts.rules import (
     keep_totals,
     measure,
 )
+from newsbot.apps.operations.verdict import alarms
 from newsbot.clock import system_clock
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Kind
 from newsbot.recrawl.planning import DEAD_AFTER
 from newsbot.recrawl.policies import Rhythm
-from newsbot.sites.health import EXPECTED, FULL_QUEUE, Pages, alarms, expected_items, full_queues, is_silent
+from newsbot.sites.health import EXPECTED, FULL_QUEUE, Pages, expected_items, full_queues, is_silent
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from tests.builders import START, ManualClock

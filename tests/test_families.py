@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from newsbot.apps.authoring.learn import pattern_of
 from newsbot.crawl.visit import Found
+from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Reason, Where
 from newsbot.pages.extraction.evidence import Evidence, Witnesses
 from newsbot.pages.extraction.verdict import Standing
@@ -167,7 +168,10 @@ def test_a_sample_with_too_little_evidence_is_read_again_when_its_family_opens(d
     families.fetched(visit, "no_evidence")
     assert families.end(visit, has_sitemap=False).entries == {}
     families._add("news.test", Result(family="/short/#", named=False))
-    [entry] = families.end(visit, has_sitemap=False).entries.values()
+    batch = families.end(visit, has_sitemap=False)
+    [entry] = batch.entries.values()
+    assert families.end(visit, has_sitemap=False).entries, "until the links were queued"
+    families.queued(batch)
     assert (entry.url, entry.data["why"]) == (visit.lease.entry.url, Reason.LIKELY_ARTICLE)
     assert families.end(visit, has_sitemap=False).entries == {}, "only once"
     visit.lease = replace(visit.lease, entry=entry)
@@ -239,6 +243,29 @@ def test_an_article_that_the_sitemap_will_list_at_its_next_poll_opens_no_lists(d
     assert needs_lists(), "the sitemap lacks an article"
     read_sitemap(*urls)
     assert not needs_lists(), "the sitemap was late"
+
+
+def test_a_link_that_waits_again_is_stored_before_its_lease_ends(make_desk) -> None:
+    killed = make_desk()
+    lease = killed.visit(
+        "https://news.test/jobs/a-baker/", why=Reason.LIKELY_ARTICLE.value, where=Where.BODY
+    ).lease
+    killed.crawl.families.leave(lease, Reason.WAITS)
+    assert make_desk().crawl.families.of("news.test").families["/jobs/*/"].waiting == 1
+
+
+def test_a_page_is_counted_once_although_its_visit_is_completed_again(desk, monkeypatch) -> None:
+    def fault(*_: object, **__: object) -> None:
+        raise DataUnavailable("the storage does not answer")
+
+    visit = desk.visit("https://news.test/short/413", where=Where.BODY, why=Reason.SAMPLE.value)
+    fill(visit, status=200, links_count=0, is_article=False, no_article="no_evidence")
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.crawl.sites.url_learning, "fetched", fault)
+        with pytest.raises(DataUnavailable):
+            desk.settle(visit)
+    desk.settle(visit)
+    assert desk.crawl.families.of("news.test").families["/short/#"].bad == 1
 
 
 def test_what_a_feed_names_is_stored_before_its_lease_ends(make_desk) -> None:

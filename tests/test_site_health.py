@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.sites.health import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, alarms, pages_from
+from newsbot.apps.operations.verdict import alarms
+from newsbot.sites.health import ENOUGH, NOTE_KIND, WINDOW, Pages, SiteHealth, pages_from
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.mockserver import MockServer
 from tests import warm

@@ -39,6 +39,6 @@ These modules are shared by several apps:
 
 * ``outgoing``: requests to addresses that the operator names, and object stores
 * ``files``: writes files that appear only when they are complete
-* ``numbers``: shares and sizes as text
+* ``numbers``: shares, sizes and times as text
 * ``optional``: imports packages that not every newsbot has
 """

@@ -1,6 +1,13 @@
-"""Shares and sizes as text, for the apps that print them."""
+"""Shares, sizes and times as text, for the apps that print them."""
 
 from __future__ import annotations
+
+from newsbot.clock import iso, utc_of
+
+
+def iso_of(seconds: float | None) -> str | None:
+    """Convert POSIX ``seconds`` to text in the format of :func:`iso`; ``None`` stays ``None``."""
+    return iso(utc_of(seconds))
 
 
 def share(part: int, whole: int) -> float | None:

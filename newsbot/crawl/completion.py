@@ -304,16 +304,16 @@ class Completion:
             reason = SESSION_ENDED
         if reason is not None and reason not in _OURS and visit.data.get("why") != Reason.SAMPLE:
             self.sites.health.saw(self.context.notes, visit.rule.domain, reason)
+        if is_article is not None:
+            if is_article and visit.kept.text_key and GivenBy.of(visit.data).counts_for(visit.rule.domain):
+                # The last URL is used, because the text was read there.
+                domain, address = visit.rule.domain, canonicalize(visit.url)
+                self.sites.session_keys.read_text(domain, address, visit.kept.text_key)
+            url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
+            self.sites.url_learning.fetched(visit.rule, url, article=is_article)
+        # This comes last: if a call above raises an error, the page must not be counted a second time.
         refusal = None if is_article is None else "" if is_article else no_article or Reason.NO_ARTICLE.value
         self.links.families.fetched(visit, refusal)
-        if is_article is None:
-            visit.settling.taught = True
-            return
-        if is_article and visit.kept.text_key and GivenBy.of(visit.data).counts_for(visit.rule.domain):
-            # The last URL is used, because the text was read there.
-            self.sites.session_keys.read_text(visit.rule.domain, canonicalize(visit.url), visit.kept.text_key)
-        url = canonicalize(visit.lease.entry.url, visit.rule.drop_query)
-        self.sites.url_learning.fetched(visit.rule, url, article=is_article)
         visit.settling.taught = True
 
     def _is_chosen_elsewhere(self, visit: Visit, is_article: bool | None) -> bool:

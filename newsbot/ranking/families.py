@@ -69,15 +69,15 @@ HEAL_AFTER = 86400.0
 """Seconds after the last sample of a closed family until one more page is tried."""
 MAX_BESIDE = 20
 """Maximum number of articles of a site that are remembered because no source names them."""
-MAX_AWAITED = 100
+MAX_AWAITED = 50
 """Maximum number of feeds and sitemaps of a site for which samples wait."""
 
+_FINGERPRINT = re.compile(r"(?:[0-9a-f]{2})+")
 _NUMBERS = re.compile(r"\d+")
 _SHORT_CODE = 9
 _ID_IN_FRONT = re.compile(r"\d{5}")
 """Matches an id at the start of a segment. The number in ``37-million-for-a-race`` is not an id."""
 _LONG_WORD = 20
-_FINGERPRINT = re.compile(r"(?:[0-9a-f]{2})+")
 """Maximum number of characters of a word. Longer texts are most likely slugs without hyphens."""
 _MOST_KEYS = 8
 
@@ -222,11 +222,10 @@ class Family:
         family = cls()
         for name in _FIELDS:
             value = plain.get(name)
-            if isinstance(value, int | float):
+            if isinstance(value, int | float) and math.isfinite(value):
                 setattr(family, name, type(getattr(_NEW, name))(value))
-        family.refused.update(
-            {str(key): int(number) for key, number in _mapping(plain.get("refused")).items()}
-        )
+        refused = _mapping(plain.get("refused"))
+        family.refused.update({key: number for key, number in refused.items() if isinstance(number, int)})
         family.lacking = _fingerprints(plain.get("lacking"))
         return family
 
@@ -345,7 +344,7 @@ class SiteFamilies:
         if result.is_retried:
             family.lacking = ()
         elif result.lacking and result.lacking not in family.lacking:
-            family.lacking = (*family.lacking, result.lacking)[-MOST_SAMPLES:]
+            family.lacking = (*family.lacking, result.lacking)[-ENOUGH:]
         if result.evidence is not None:
             self.witnesses.add(result.evidence)
 
@@ -527,7 +526,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 def _number(plain: Mapping[str, Any], name: str) -> float:
     value = plain.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
 def _worth(family: Family) -> tuple[bool, bool, int, float]:

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from newsbot.cli.program import PROGRAM
-from newsbot.cli.terminal import counted, when
-from newsbot.clock import system_clock
+from newsbot.cli.terminal import when
 from newsbot.recrawl.planning import DEAD_AFTER, HOUR
 from newsbot.recrawl.policies import HALF_LIFE, PRIOR_HOURS, PRIOR_ITEMS, Rhythm, overlaps
 from newsbot.storage.base import SourceRecord, Sources
@@ -133,16 +132,6 @@ def full_queues(storage: Notes, now: float) -> dict[str, int]:
     """Return the number of waiting pages of each site whose queue was full within the last hour."""
     notes = storage.all(FULL_QUEUE)
     return {site: int(note["waiting"]) for site, note in notes.items() if now - note["at"] <= FULL_FOR}
-
-
-def alarms(storage: Notes) -> dict[str, str]:
-    """Return the alarm of each site that has an alarm."""
-    found = {domain: pages_from(plain).alarm() for domain, plain in storage.all(NOTE_KIND).items()}
-    full = {
-        domain: f"{counted(waiting, 'page')} in the queue; the rest stays in the sitemaps until there is room"
-        for domain, waiting in full_queues(storage, system_clock()).items()
-    }
-    return full | {domain: alarm for domain, alarm in found.items() if alarm is not None}
 
 
 class SiteHealth(SharedSites[Pages, str]):

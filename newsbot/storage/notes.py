@@ -283,7 +283,10 @@ class SharedSites(Generic[_Known, _New]):
         """
         for domain in list(filter(is_out, self._new)):
             del self._new[domain]
-        new = self._new if only is None else {only: self._new.get(only, [])}
+        if only is not None and only not in self._new:
+            self._sites.pop(only, None)  # it is read again when it is needed
+            return
+        new = self._new if only is None else {only: self._new[only]}
         for domain, note in self._shared.write(notes, new).items():
             self._sites[domain] = self._read(note)
             self._new.pop(domain, None)

@@ -42,6 +42,7 @@ from newsbot.apps.alerts.rules import (
 from newsbot.apps.alerts.rules import Rule as AlertRule
 from newsbot.apps.alerts.saved import Found
 from newsbot.apps.followers.following import Follower
+from newsbot.apps.numbers import iso_of
 from newsbot.apps.operations.verdict import line_of, verdict
 from newsbot.apps.search.articles import searching
 from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
@@ -50,7 +51,7 @@ from newsbot.backends import open_frontier, open_rules, open_storage, stored
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, when
-from newsbot.clock import Clock, iso_of, system_clock
+from newsbot.clock import Clock, system_clock
 from newsbot.config.apps import active_apps, load
 from newsbot.config.settings import SettingsLike, number_of
 from newsbot.crawl.assembly import Crawl

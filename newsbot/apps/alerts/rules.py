@@ -22,14 +22,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from newsbot.apps.operations.verdict import Sign, in_words
+from newsbot.apps.numbers import iso_of
+from newsbot.apps.operations.verdict import Sign, alarms, in_words
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, one_line
-from newsbot.clock import DAY, iso_of, utc_of
+from newsbot.clock import DAY, utc_of
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
 from newsbot.recrawl.planning import DEAD_AFTER, HOUR
-from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, alarms, full_queues, hourly, pages_from
+from newsbot.sites.health import ENOUGH, NOTE_KIND, Pages, full_queues, hourly, pages_from
 from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.storage.notes import NoteName, Notes
 

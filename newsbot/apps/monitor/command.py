@@ -28,11 +28,12 @@ from newsbot.apps.monitor.results import (
     monitored,
     searches_of,
 )
+from newsbot.apps.numbers import iso_of
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, columns, counted, when
-from newsbot.clock import iso, iso_of, system_clock, utc
+from newsbot.clock import iso, system_clock, utc
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.storage.notes import Notes
 from newsbot.urls import ascii_host, canonicalize, fingerprint

@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+from newsbot.apps.numbers import iso_of
 from newsbot.apps.operations.remove import removal_of
 from newsbot.apps.operations.verdict import in_words
 from newsbot.backends import data_file, not_crawled, open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, when
-from newsbot.clock import iso, iso_of, utc
+from newsbot.clock import iso, utc
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.frontier.base import ASIDE, Entry, Frontier, HostCopy, Known
 from newsbot.items import (

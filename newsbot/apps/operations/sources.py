@@ -14,21 +14,21 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import Any
 
-from newsbot.apps.numbers import percent, share
+from newsbot.apps.numbers import iso_of, percent, share
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
-from newsbot.apps.operations.verdict import Verdict, in_words, line_of, verdict
+from newsbot.apps.operations.verdict import Verdict, alarms, in_words, line_of, verdict
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, when
-from newsbot.clock import iso_of, utc_of
+from newsbot.clock import utc_of
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind, batched
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.ranking.families import NOTE_KIND, FamilyRow, SiteFamilies, rows_of, sentences
-from newsbot.sites.health import Health, alarms, health, next_due
+from newsbot.sites.health import Health, health, next_due
 from newsbot.storage.articles import RepeatedText
 from newsbot.storage.base import PAGE, SiteRecord, SourceRecord, Storage, site_names
 from newsbot.storage.notes import Notes

@@ -13,13 +13,15 @@ from enum import StrEnum
 
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, counted, when
-from newsbot.clock import DAY, utc_of
+from newsbot.clock import DAY, system_clock, utc_of
 from newsbot.config.apps import active_apps, load
 from newsbot.config.settings import SettingsLike
 from newsbot.frontier.base import Frontier, Watch
 from newsbot.pages.rules import RuleSet
+from newsbot.sites.health import NOTE_KIND, full_queues, pages_from
 from newsbot.sites.statistics import Run, runs
 from newsbot.storage.base import HOUR, SiteRecord, SourceRecord, Storage
+from newsbot.storage.notes import Notes
 
 
 class State(StrEnum):
@@ -323,3 +325,13 @@ def line_of(found: Verdict, now: float) -> str:
 
     signs = (dated(one.text, one.since) for one in found.signs)
     return "; ".join([f"{found.state}: {dated(found.text, found.since)}", *signs])
+
+
+def alarms(storage: Notes) -> dict[str, str]:
+    """Return the alarm of each site that has an alarm."""
+    found = {domain: pages_from(plain).alarm() for domain, plain in storage.all(NOTE_KIND).items()}
+    full = {
+        domain: f"{counted(waiting, 'page')} in the queue; the rest stays in the sitemaps until there is room"
+        for domain, waiting in full_queues(storage, system_clock()).items()
+    }
+    return full | {domain: alarm for domain, alarm in found.items() if alarm is not None}

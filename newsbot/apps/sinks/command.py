@@ -11,12 +11,13 @@ from itertools import islice
 from typing import Any
 
 from newsbot.apps.followers.following import RENEWAL, FollowerRun, FollowerState, Step, renew, rewind, states
+from newsbot.apps.numbers import iso_of
 from newsbot.apps.sinks.follower import FILE, PREFIX, Sink, followers, read_sinks, refused_file
 from newsbot.backends import open_storage, stored
 from newsbot.cli.command import Action, Argument, Call, moment
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, lines
-from newsbot.clock import iso_of, system_clock
+from newsbot.clock import system_clock
 from newsbot.config.settings import SettingsLike
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.frontier.base import owner_name

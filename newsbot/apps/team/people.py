@@ -23,10 +23,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from newsbot.apps.numbers import iso_of
 from newsbot.backends import data_folder, open_storage
 from newsbot.cli.command import Action, Argument, Call, one_of, positive
 from newsbot.cli.terminal import columns, one_line
-from newsbot.clock import iso, iso_of, system_clock, utc
+from newsbot.clock import iso, system_clock, utc
 from newsbot.errors import ArgumentError
 from newsbot.storage.notes import Notes, SharedNotes
 from newsbot.urls import fingerprint

@@ -291,21 +291,27 @@ class Families:
                 again = entry_again(page)
                 data: EntryData = {**again.data, "why": Reason.LIKELY_ARTICLE.value, "force": True}
                 found.append(replace(again, due=0.0, data={**data, "discovered_at": self._context.clock()}))
-            self._add(domain, Result(family=name, is_retried=True))
-            self._urgent.add(domain)
         return found
 
     def queued(self, batch: Batch) -> None:
         """Delete the waiting links that were queued, and store what a worker that is killed must not lose."""
         if batch.entries:
             self._forget_waiting(batch)
+        self._store()
+
+    def _store(self) -> None:
         for domain in sorted(self._urgent):
             self._notes.write(self._context.notes, only=domain)
-        self._urgent.clear()
+            self._urgent.discard(domain)
 
     def _forget_waiting(self, batch: Batch) -> None:
         self._context.storage.waiting.forget(list(batch.entries))
+        queued = {key.hex() for key in batch.entries}
         for domain in {entry.data["source"] for entry in batch.entries.values()}:
+            for name, family in list(self.of(domain).families.items()):
+                if queued.intersection(family.lacking):
+                    self._add(domain, Result(family=name, is_retried=True))
+                    self._urgent.add(domain)
             self._recount(domain)
 
     def _recount(self, domain: str) -> None:
@@ -398,6 +404,7 @@ class Families:
         refusal = "" if fruitful else Reason.BARREN_LIST.value
         may_waste = self.of(domain).may_waste(self._context.clock(), self._explore, listed=False)
         is_void = fruitful is None and may_waste
+        self._urgent.add(domain)
         named = None if is_void else False
         for name in names:
             self._add(
@@ -407,6 +414,7 @@ class Families:
     def leads_on(self, entry: Entry) -> None:
         """Record that a list has only lists below it. They decide whether it was worth reading."""
         self._add(entry.data["source"], Result(family=self._family(entry), leads_on=True))
+        self._urgent.add(entry.data["source"])
 
     # --- leases
     def left(self, lease: Lease) -> Reason | None:
@@ -437,6 +445,7 @@ class Families:
         if reason is Reason.WAITS:
             self._held.pop(entry.fingerprint, None)
             self._hold([(self._family(entry), entry)], None)
+            self._store()
         self._context.frontier.ack(lease, next_due=None, fetched=False)
         self._context.frontier.return_turn(entry.host, lease.turn)
         self._context.count(f"left/{reason}")

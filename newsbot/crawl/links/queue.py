@@ -354,11 +354,11 @@ class Links:
 
     def queue_released(self, visit: Visit) -> None:
         """After a visit, queue the links that waited for its result."""
+        for found, source in self.room.released(visit):
+            self.queue(found, source)
         has_sitemap = self.registry.of(visit.rule.domain).sitemap
         batch = self.families.end(visit, has_sitemap=has_sitemap)
         self.queue_waiting(batch, visit)
-        for found, source in self.room.released(visit):
-            self.queue(found, source)
 
     def queue_waiting(self, batch: Batch, visit: Visit | None) -> int:
         """Queue waiting links. Return the number of links that were not known before."""

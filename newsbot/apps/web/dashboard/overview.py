@@ -18,13 +18,13 @@ from newsbot.apps.alerts.rules import current
 from newsbot.apps.numbers import share
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.sources import Site, SourceRow, is_stored, sites_of, source_row
-from newsbot.apps.operations.verdict import Verdict, is_unanswered, verdict
+from newsbot.apps.operations.verdict import Verdict, alarms, is_unanswered, verdict
 from newsbot.apps.web.readers import Data
 from newsbot.clock import utc, utc_of
 from newsbot.frontier.base import ASIDE
 from newsbot.ranking.families import FamilyRow, read_site, rows_of
 from newsbot.ranking.url_learning import kept
-from newsbot.sites.health import Health, alarms, health
+from newsbot.sites.health import Health, health
 from newsbot.sites.pauses_and_removals import paused
 from newsbot.storage.base import HOUR, Arrival, Hour, SourceRecord
 from newsbot.urls import ascii_host
