@@ -30,11 +30,6 @@ def utc(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def utc_of(seconds: float | None) -> datetime | None:
-    """Convert POSIX ``seconds`` like :func:`utc`; ``None`` stays ``None``."""
-    return None if seconds is None else utc(seconds)
-
-
 def iso(moment: datetime | None) -> str | None:
     """Return ``moment`` as ISO 8601 in UTC with a ``Z`` (RFC 3339); ``None`` stays ``None``."""
     if moment is None:

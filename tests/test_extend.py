@@ -345,6 +345,12 @@ def test_an_app_that_cannot_be_loaded_is_one_line(app):
     assert "a command has a group, a line of help and the import path of its actions" in lacking.err
     assert "Traceback" not in lacking.err
     assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
+    (app.folder / "mine/app.py").write_text(FILES["mine/app.py"].replace("mine.headlines:", "mine.gone:"))
+    for words in (("headlines",), ("headlines", "-h"), ("completion", "bash")):
+        done = app.run(*words)
+        assert done.code != 0
+        assert "the app mine cannot be loaded (No module named 'mine.gone')" in done.err
+        assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from newsbot.clock import iso, utc_of
+from datetime import datetime
+
+from newsbot.clock import iso, utc
+
+
+def utc_of(seconds: float | None) -> datetime | None:
+    """Convert POSIX ``seconds`` like :func:`utc`; ``None`` stays ``None``."""
+    return None if seconds is None else utc(seconds)
 
 
 def iso_of(seconds: float | None) -> str | None:

@@ -159,7 +159,12 @@ class NewsbotCommand(ScrapyCommand):
     @cached_property
     def actions(self) -> tuple[Action, ...]:
         """The actions of the command. The code of the app is imported when they are used."""
-        return cast("tuple[Action, ...]", load(self.place))
+        try:
+            return cast("tuple[Action, ...]", load(self.place))
+        except (ImportError, AttributeError) as error:
+            self._fail(
+                f"{self.place} of the app {self.app.name} cannot be loaded ({error}); mend or uninstall it"
+            )
 
     def short_desc(self) -> str:
         """Return what the command does, in one line."""

@@ -22,11 +22,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from newsbot.apps.numbers import iso_of
+from newsbot.apps.numbers import iso_of, utc_of
 from newsbot.apps.operations.verdict import Sign, alarms, in_words
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, one_line
-from newsbot.clock import DAY, utc_of
+from newsbot.clock import DAY
 from newsbot.errors import DataError
 from newsbot.frontier.base import Frontier
 from newsbot.recrawl.planning import DEAD_AFTER, HOUR

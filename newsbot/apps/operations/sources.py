@@ -14,14 +14,13 @@ from heapq import merge
 from itertools import groupby, islice
 from typing import Any
 
-from newsbot.apps.numbers import iso_of, percent, share
+from newsbot.apps.numbers import iso_of, percent, share, utc_of
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.verdict import Verdict, alarms, in_words, line_of, verdict
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import columns, counted, when
-from newsbot.clock import utc_of
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.frontier.base import ASIDE, Entry
 from newsbot.items import ArticleFilter, Kind, batched

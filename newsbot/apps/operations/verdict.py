@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from newsbot.apps.numbers import utc_of
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, counted, when
-from newsbot.clock import DAY, system_clock, utc_of
+from newsbot.clock import DAY, system_clock
 from newsbot.config.apps import active_apps, load
 from newsbot.config.settings import SettingsLike
 from newsbot.frontier.base import Frontier, Watch

@@ -66,6 +66,7 @@ _NAMED = frozenset((Where.FEED, Where.NEWS_SITEMAP, Where.PUSH, Where.SEED, Wher
 OF_FAMILIES = frozenset((Reason.LIKELY_ARTICLE, Reason.SAMPLE, Reason.NOT_IN_RULE))
 FOUND_LISTS = frozenset((Reason.LIST, Reason.SUBJECT_LIST))
 """Reasons of lists that no rule names."""
+_QUEUED = frozenset(("pending", "leased"))
 _COPIES = frozenset((Reason.SAME_TEXT, Reason.UNCHANGED, Reason.COPY))
 
 
@@ -244,11 +245,7 @@ class Families:
         """Return True if the domain's feeds and sitemaps are still to be visited, by any worker."""
         awaited = [bytes.fromhex(key) for key in self.of(domain).awaited]
         known = self._context.frontier.known(awaited) if awaited else {}
-        left = {
-            key
-            for key, one in known.items()
-            if one.last_fetched is None and one.state in ("pending", "leased")
-        }
+        left = {key for key, one in known.items() if one.state in _QUEUED and one.last_fetched is None}
         if visited := tuple(key.hex() for key in known if key not in left):
             self._add(domain, Result(visited=visited))
         return bool(left)
@@ -269,8 +266,8 @@ class Families:
             released += self._released(other, needs_lists=False)
         self._touched.clear()
         entries = {entry.fingerprint: entry for entry in released}
-        now = self._context.clock()
-        return Batch(entries=entries, pages=[page_for(entry, now) for entry in entries.values()])
+        pages = [page_for(entry, self._context.clock()) for entry in entries.values()]
+        return Batch(entries=entries, pages=pages)
 
     def _arrived(self, visit: Visit) -> None:
         """Record that a feed or sitemap was visited, also if it was unchanged."""

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from newsbot.apps.alerts.rules import current
-from newsbot.apps.numbers import share
+from newsbot.apps.numbers import share, utc_of
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
 from newsbot.apps.operations.sources import Site, SourceRow, is_stored, sites_of, source_row
 from newsbot.apps.operations.verdict import Verdict, alarms, is_unanswered, verdict
 from newsbot.apps.web.readers import Data
-from newsbot.clock import utc, utc_of
+from newsbot.clock import utc
 from newsbot.frontier.base import ASIDE
 from newsbot.ranking.families import FamilyRow, read_site, rows_of
 from newsbot.ranking.url_learning import kept
