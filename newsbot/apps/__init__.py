@@ -1,6 +1,6 @@
 """The apps: parts of newsbot that can be left out (NEWSBOT_APPS). The core imports none of them.
 
-Each app is a package with an object ``APP`` in ``app.py`` (:class:`newsbot.config.apps.App`), which says what
+Each app is a package with an object ``APP`` (:class:`newsbot.config.apps.App`), which says what
 the app adds. An app imports another app only if its object says so. Apps of other packages have the same
 possibilities (docs/extend.md).
 

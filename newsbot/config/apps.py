@@ -1,9 +1,9 @@
 """Finds the apps: packages that add commands, settings, parts of a crawl, followers and more to newsbot.
 
-An app registers with one object, :class:`App`. Apps of newsbot are the packages of :mod:`newsbot.apps`, and
-their object is ``APP`` in ``app.py``. Other packages name their object in an entry point of the group
-``newsbot.apps``. Both have the same possibilities (docs/extend.md). The object contains import paths, so that
-an app is imported only when it is used. Import paths have the form ``package.module:name``.
+An app registers with one object, :class:`App`. Apps of newsbot are the packages of :mod:`newsbot.apps`, each
+with its object ``APP``. Other packages name their object in an entry point of the group ``newsbot.apps``.
+Both have the same possibilities (docs/extend.md). The object contains import paths, so that the modules of an
+app are imported only when they are used. Import paths have the form ``package.module:name``.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def known_apps() -> Mapping[str, App]:
     for module in iter_modules(import_module(ENTRY_POINTS).__path__):
         if not module.ispkg:
             continue  # code that several apps share
-        app: App = import_module(f"{ENTRY_POINTS}.{module.name}.app").APP
+        app: App = import_module(f"{ENTRY_POINTS}.{module.name}").APP
         found[app.name] = app
     for one in _others():
         package = one.dist.name if one.dist else one.value

@@ -7,3 +7,17 @@ Files in reading order:
 * ``server``: the HTTP server and forward proxy, with the pages of each site, and faults of some pages
 * ``check``: the action of ``scrapy demo``: crawls, and compares the result with the manifest
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="demo",
+    package="newsbot.apps.demo",
+    commands={
+        "demo": (
+            "Begin",
+            "Crawl demo sites on this machine and check the result",
+            "newsbot.apps.demo.check:ACTIONS",
+        ),
+    },
+)

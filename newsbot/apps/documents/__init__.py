@@ -7,3 +7,11 @@ Files in reading order:
 * ``formats``: the contents of a document, the choice of its title, and all formats but PDF
 * ``pdf``: PDF files
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="documents",
+    package="newsbot.apps.documents",
+    documents=("newsbot.apps.documents.reader:READER",),
+)

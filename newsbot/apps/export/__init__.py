@@ -7,3 +7,11 @@ Files in reading order:
 * ``parquet``: the writer for Apache Parquet
 * ``command``: ``scrapy articles export``, also what continues an earlier export, and ``feed``
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="export",
+    package="newsbot.apps.export",
+    needs=("archive", "operations", "search"),
+)

@@ -10,3 +10,11 @@ file for each of the larger interfaces of :mod:`newsbot.storage`, and:
   ``articles`` (also the numbers of their changes), ``pages`` (also waiting links), ``stories``, ``sources``
   (also notes), and removals
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="mongodb",
+    package="newsbot.apps.mongodb",
+    storages=dict.fromkeys(("mongodb", "mongodb+srv"), "newsbot.apps.mongodb.storage:MongoStorage"),
+)

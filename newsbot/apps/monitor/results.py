@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
-from newsbot.apps.monitor.app import APP
+from newsbot.apps.monitor import APP
 from newsbot.apps.operations.remove import Found
 from newsbot.items import MAX_POSITIONS, Position, batched
 from newsbot.pages.text.words import clean

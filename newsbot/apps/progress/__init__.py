@@ -4,3 +4,18 @@
 * ``summary``: totals, rates and a row for each site, from the stats of a crawl, and the table at its end
 * ``statsfile``: the stats as a file for other programs
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="progress",
+    package="newsbot.apps.progress",
+    settings=True,
+    components={
+        "EXTENSIONS": {
+            "newsbot.apps.progress.display.Progress": 500,
+            "newsbot.apps.progress.summary.Summary": 510,
+            "newsbot.apps.progress.statsfile.StatsFile": 520,
+        }
+    },
+)

@@ -11,3 +11,17 @@ The server that receives notices is in :mod:`newsbot.apps.web`. Files in reading
 * ``texts``: keeps the full texts in signed messages of hubs
 * ``sensor``: the program that site owners install
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="push",
+    package="newsbot.apps.push",
+    commands={
+        "sensor": (
+            "More",
+            "Read the access log of a site and report new and changed pages to newsbot",
+            "newsbot.apps.push.sensor.accesslog:ACTIONS",
+        ),
+    },
+)

@@ -8,3 +8,14 @@ Files in reading order:
   ``lua/frontier/``, and the number of queues
 * ``index``: the near-duplicate index, with the scripts in ``lua/index/``
 """
+
+from newsbot.config.apps import App
+
+SCHEMES = ("redis", "rediss", "unix", "redis+sentinel")
+
+APP = App(
+    name="redis",
+    package="newsbot.apps.redis",
+    frontiers=dict.fromkeys(SCHEMES, "newsbot.apps.redis.frontier:RedisFrontier"),
+    indexes=dict.fromkeys(SCHEMES, "newsbot.apps.redis.index:RedisIndex"),
+)

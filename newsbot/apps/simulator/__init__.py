@@ -25,3 +25,17 @@ Files for both:
 * ``report``: writes report.html with charts by matplotlib
 * ``requirements``: optional packages, compiled loops, the check of free memory
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="simulator",
+    package="newsbot.apps.simulator",
+    commands={
+        "simulate": (
+            "More",
+            "Simulate polling, HEAD requests and sensors: freshness and traffic, without a site",
+            "newsbot.apps.simulator.arguments:ACTIONS",
+        ),
+    },
+)

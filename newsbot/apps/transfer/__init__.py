@@ -8,3 +8,17 @@ Files in reading order:
 * ``copies_sqlite``, ``copies_mongodb``: these interfaces for each backend
 * ``copying``: copies the data in batches, stores the progress, and compares source and target
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="transfer",
+    package="newsbot.apps.transfer",
+    commands={
+        "move": (
+            "Look after",
+            "Copy a crawl from the data file to Redis and MongoDB, or back",
+            "newsbot.apps.transfer.command:ACTIONS",
+        ),
+    },
+)

@@ -11,3 +11,31 @@ Files in reading order:
 * ``dashboard``: serves the pages, the API and the metrics
 * ``readers``: threads that read the data for the dashboard, and a cache of expensive figures
 """
+
+from newsbot.config.apps import App
+
+APP = App(
+    name="web",
+    package="newsbot.apps.web",
+    needs=(
+        "alerts",
+        "authoring",
+        "export",
+        "followers",
+        "monitor",
+        "operations",
+        "progress",
+        "push",
+        "search",
+        "signatures",
+        "team",
+    ),
+    commands={
+        "serve": (
+            "Read",
+            "Serve the dashboard and the HTTP API, and receive notices of changed pages",
+            "newsbot.apps.web.service:ACTIONS",
+        ),
+    },
+    settings=True,
+)
