@@ -208,6 +208,8 @@ def test_the_users_settings_have_precedence() -> None:
 def test_settings_without_effect_are_reported(site, world) -> None:
     assert all(hasattr(default_settings, name) for name in REPLACED)
     assert list(not_used(Settings())) == []
+    left_out = Settings({"NEWSBOT_APPS": "-signatures", "NEWSBOT_SIGN_KEY": "/key.pem"})
+    assert list(not_used(left_out)) == [("NEWSBOT_SIGN_KEY", "NEWSBOT_APPS leaves out the app signatures")]
     serve(site, world, 1)
     crawl = world.crawl("-s", "AUTOTHROTTLE_ENABLED=1", "-s", "DEPTH_LIMIT=3")
     assert "setting not used name=AUTOTHROTTLE_ENABLED; newsbot uses the rule key delay" in crawl.err
@@ -345,6 +347,12 @@ def test_an_app_that_cannot_be_loaded_is_one_line(app):
     assert "a command has a group, a line of help and the import path of its actions" in lacking.err
     assert "Traceback" not in lacking.err
     assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
+    for name, owner in (("search", "search"), ("crawl", "newsbot")):  # commands that there are already
+        (app.folder / "mine/app.py").write_text(FILES["mine/app.py"].replace('"headlines"', f'"{name}"'))
+        done = app.run("sources")
+        assert done.code != 0
+        assert f"{owner} already has the command {name}; uninstall" in done.err
+        assert "Traceback" not in done.err
     (app.folder / "mine/app.py").write_text(FILES["mine/app.py"].replace("mine.headlines:", "mine.gone:"))
     for words in (("headlines",), ("headlines", "-h"), ("completion", "bash")):
         done = app.run(*words)

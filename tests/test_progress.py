@@ -67,7 +67,7 @@ process = AsyncCrawlerProcess({
         "scrapy.extensions.logstats.LogStats": None, "scrapy.extensions.telnet.TelnetConsole": None},
     "FEEDS": {"stdout:": {"format": "jsonl"}}, "LOG_LEVEL": "INFO",
     "NEWSBOT_PROGRESS": True, "NEWSBOT_PROGRESS_INTERVAL": 0.3, "NEWSBOT_DATA": "some/data",
-    "REMOTE_CONTROL_ENABLED": False, "LOG_FORMATTER": "newsbot.cli.log_formatter.QuietLogFormatter",
+    "REMOTE_CONTROL_ENABLED": False, "LOG_FORMATTER": "newsbot.extensions.logs.QuietLogFormatter",
 })
 process.crawl(Idle)
 process.start()

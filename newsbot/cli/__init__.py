@@ -4,5 +4,4 @@
 * ``program``: the program ``newsbot``: its name, its commands and its help
 * ``terminal``: prints tables and lines for people, on a terminal or into a pipe
 * ``log_lines``: formats log lines as text or JSON and masks secrets
-* ``log_formatter``: makes Scrapy's log lines about items short
 """

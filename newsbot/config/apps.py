@@ -133,14 +133,16 @@ def known_apps() -> Mapping[str, App]:
     """Return all apps by name, those of newsbot first.
 
     An app of another package that the environment variable NEWSBOT_APPS leaves out is not imported. Raises
-    :class:`ArgumentError` if an app cannot be imported or has the name of another app.
+    :class:`ArgumentError` if an app cannot be imported, or has the name or a command of another app.
     """
     found: dict[str, App] = {}
+    commands = {"crawl": "newsbot"}  # the command of the core, and later those of the apps found so far
     for module in iter_modules(import_module(ENTRY_POINTS).__path__):
         if not module.ispkg:
             continue  # code that several apps share
         app: App = import_module(f"{ENTRY_POINTS}.{module.name}").APP
         found[app.name] = app
+        commands |= dict.fromkeys(app.commands, app.name)
     for one in _others():
         package = one.dist.name if one.dist else one.value
         if f"-{one.name}" in _words(os.environ.get(SETTING)):
@@ -161,7 +163,14 @@ def known_apps() -> Mapping[str, App]:
                 f"the app {app.name} of the package {package}: its entry point {one.name} must have the same "
                 "name, and no other app may have it"
             )
+        for name in app.commands.keys() & commands.keys():
+            raise ArgumentError(
+                f"the app {app.name} of the package {package}: "
+                f"{commands[name]} already has the command {name}; "
+                f"uninstall the package or set {SETTING}=-{app.name}"
+            )
         found[app.name] = app
+        commands |= dict.fromkeys(app.commands, app.name)
     return found
 
 

@@ -218,6 +218,8 @@ class Section:
     title: str
     settings: tuple[Setting, ...]
     text: str = ""
+    app: str = ""
+    """The name of the app that uses the settings; empty for the core."""
 
 
 def _setting(name: str, kind: Any, environment: str | bool = "", **fields: Any) -> Setting:
@@ -235,16 +237,16 @@ def _sections() -> Iterator[Section]:
     """Yield the sections of the core and of all apps."""
     # CSafeLoader is missing if PyYAML was built without libyaml.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for package in ("newsbot.config", *_packages_with_settings()):
+    for app, package in (("", "newsbot.config"), *_packages_with_settings()):
         text = files(package).joinpath("settings.yaml").read_text(encoding="utf-8")
         for one in yaml.load(text, loader):  # noqa: S506  (both loaders are safe)
             own = tuple(_setting(**each) for each in one["settings"])
-            yield Section(one["title"], own, one.get("text", ""))
+            yield Section(one["title"], own, one.get("text", ""), app)
 
 
-def _packages_with_settings() -> list[str]:
+def _packages_with_settings() -> list[tuple[str, str]]:
     try:
-        return [app.package for app in known_apps().values() if app.settings]
+        return [(app.name, app.package) for app in known_apps().values() if app.settings]
     except ArgumentError:  # Scrapy imports the settings first; the commands report the error
         return []
 

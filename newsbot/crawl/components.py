@@ -17,7 +17,7 @@ from scrapy.spiderloader import get_spider_loader
 from newsbot import backends
 from newsbot.clock import system_clock, utc
 from newsbot.config.apps import active_apps, load
-from newsbot.config.settings import ONE_PAGE, check_parts, defaults, user_agent
+from newsbot.config.settings import ONE_PAGE, SECTIONS, check_parts, defaults, user_agent
 from newsbot.crawl.credentials import credentials_of
 from newsbot.crawl.scope import Arguments, arguments_for, check_scope
 from newsbot.errors import ArgumentError, did_you_mean
@@ -86,7 +86,7 @@ COMPONENTS: Mapping[str, Any] = {
         "newsbot.extensions.rulesreload.RulesReload": 490,
     },
     # --- logging
-    "LOG_FORMATTER": "newsbot.cli.log_formatter.QuietLogFormatter",
+    "LOG_FORMATTER": "newsbot.extensions.logs.QuietLogFormatter",
     "DEFAULT_DROPITEM_LOG_LEVEL": "DEBUG",
     "STATS_DUMP": False,
 }
@@ -107,10 +107,18 @@ REPLACED: Mapping[str, str] = {
 
 
 def not_used(settings: BaseSettings) -> Iterator[tuple[str, str]]:
-    """Yield the settings in :data:`REPLACED` that the user has set: name, and what is used instead."""
+    """Yield each setting that the user has set and that has no effect: name and reason.
+
+    These are the settings in :data:`REPLACED`, and those of apps that NEWSBOT_APPS leaves out.
+    """
     for name, instead in REPLACED.items():
         if str(settings.get(name)) != str(getattr(default_settings, name)):
-            yield name, instead
+            yield name, f"newsbot uses {instead}"
+    active = {app.name for app in active_apps(settings.get("NEWSBOT_APPS"))}
+    for section in SECTIONS:
+        for setting in section.settings if section.app and section.app not in active else ():
+            if str(settings.get(setting.name, setting.default)) != str(setting.default):
+                yield setting.name, f"NEWSBOT_APPS leaves out the app {section.app}"
 
 
 class NewsbotSpider(Spider):

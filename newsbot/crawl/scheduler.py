@@ -192,8 +192,8 @@ class FrontierScheduler(Component, BaseScheduler):
             logger.info("%s", ASK_FOR_CONTACT)
         for name in ignored_settings(self.crawler.settings):
             logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
-        for name, instead in not_used(self.crawler.settings):
-            logger.warning("setting not used name=%s; newsbot uses %s", name, instead)
+        for name, why in not_used(self.crawler.settings):
+            logger.warning("setting not used name=%s; %s", name, why)
         return deferred_from_coro(self._open())
 
     async def _open(self) -> None:

@@ -1,6 +1,6 @@
 """The extensions of newsbot.
 
-* ``logs``: the format of log lines
+* ``logs``: the format of log lines, and Scrapy's lines about items
 * ``pauses``, ``rulesreload``: apply paused sites and changed rules while a crawl runs
 """
 

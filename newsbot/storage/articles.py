@@ -372,7 +372,7 @@ class Numbering:
 
     id: str
     """A random id of the sequence. Cursors contain the id, so that a cursor of another storage is
-    recognised."""
+    recognised. It is empty as long as the storage has no change."""
     last: int
     """The number of the last change."""
 
@@ -386,7 +386,8 @@ class Numbering:
         For a cursor of another sequence, return (0, True): the caller has to read from the beginning.
         """
         id_, _, number = cursor.partition("-")
-        known = id_ == self.id and number.isdecimal() and int(number) <= self.last
+        # A cursor of a storage without a change is the beginning of each sequence.
+        known = id_ in (self.id, "") and number.isdecimal() and int(number) <= (self.last if id_ else 0)
         return (int(number), False) if known else (0, True)
 
     def after(self, cursor: str) -> int:

@@ -50,7 +50,7 @@ def empty_mongo(uri: str) -> None:
     with MongoClient[dict[str, Any]](uri) as client:
         database = client[MONGO_DATABASE]
         for name in database.list_collection_names():
-            if name not in ("schema", "counters", "system.profile"):
+            if name not in ("schema", "system.profile"):
                 database[name].delete_many({})
 
 

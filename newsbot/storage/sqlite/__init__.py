@@ -9,12 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from newsbot.storage.base import Storage
-from newsbot.storage.sqlite.articles import SqliteArticles, SqliteStories, SqliteTexts
+from newsbot.storage.sqlite.articles import SqliteArticles, SqliteRemoval, SqliteStories, SqliteTexts
 from newsbot.storage.sqlite.connection import DataFile
-from newsbot.storage.sqlite.notes import SqliteNotes
 from newsbot.storage.sqlite.pages import SqlitePages, SqliteWaitingLinks
-from newsbot.storage.sqlite.removal import SqliteRemoval
-from newsbot.storage.sqlite.sources import SqliteActivity, SqliteSites, SqliteSources
+from newsbot.storage.sqlite.sources import SqliteActivity, SqliteNotes, SqliteSites, SqliteSources
 
 __all__ = ["SqliteStorage"]
 

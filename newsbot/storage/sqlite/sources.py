@@ -1,4 +1,4 @@
-"""Stores sources with their polls, counters of sites, and hourly counters of sites."""
+"""Stores sources with their polls, counters of sites, hourly counters of sites, and notes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from newsbot.storage.base import (
     packed_poll,
     unpacked_polls,
 )
-from newsbot.storage.notes import to_json
+from newsbot.storage.notes import NoteName, Notes, key_of, packed_note, to_json, unpacked_note
 from newsbot.storage.sqlite.connection import Repository
 
 _COLUMNS = tuple(field.name for field in fields(SourceRecord))
@@ -294,3 +294,44 @@ def site_rows(
         "last_error_at": record.last_error_at,
     }
     return row, [(record.source, name, value) for name, value in record.counters.items()]
+
+
+# --- notes
+_SAVE_NOTE = (
+    "INSERT INTO note (kind, key, body) VALUES (?, ?, ?)"
+    " ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"
+)
+_GET_NOTE = "SELECT body FROM note WHERE kind = ? AND key = ?"
+_MAKE_NOTE = "INSERT INTO note (kind, key, body) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO NOTHING"
+# Compares the text of the old note, so that nothing is replaced if another worker has changed the note.
+_REPLACE_NOTE = "UPDATE note SET body = ? WHERE kind = ? AND key = ? AND body = ?"
+
+
+class SqliteNotes(Repository, Notes):
+    """:class:`newsbot.storage.notes.Notes` in the data file."""
+
+    def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
+        with self.file.writing() as database:
+            database.execute(_SAVE_NOTE, (*key_of(kind, key), packed_note(key, note)))
+
+    def swap(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
+        where, body = key_of(kind, key), packed_note(key, new)
+        with self.file.writing() as database:
+            if old is None:
+                return database.execute(_MAKE_NOTE, (*where, body)).rowcount > 0
+            return database.execute(_REPLACE_NOTE, (body, *where, packed_note(key, old))).rowcount > 0
+
+    def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
+        with self.file.reading() as database:
+            rows = {name: database.execute(_GET_NOTE, key_of(*name)).fetchone() for name in names}
+        return {name: unpacked_note(row["body"]) for name, row in rows.items() if row is not None}
+
+    def all(self, kind: str) -> dict[str, dict[str, Any]]:
+        with self.file.reading() as database:
+            rows = database.execute("SELECT key, body FROM note WHERE kind = ?", (key_of(kind, "")[0],))
+            return {row["key"]: unpacked_note(row["body"]) for row in rows}
+
+    def forget(self, kind: str, key: str) -> bool:
+        with self.file.writing() as database:
+            done = database.execute("DELETE FROM note WHERE kind = ? AND key = ?", key_of(kind, key))
+            return done.rowcount > 0
