@@ -16,7 +16,7 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 import pytest
 
-from newsbot.apps.archive import backfill, cdx
+from newsbot.apps.archive import backfill, cdx, importing
 from newsbot.apps.archive.cdx import PacedClient, RemoteFault, Wanted, Wayback, read_answer
 from newsbot.items import Article
 from testbed.loopback import LoopbackServer
@@ -251,7 +251,7 @@ def test_an_address_with_an_article_is_not_requested_again_under_another_spellin
 
 
 def test_a_killed_backfill_goes_on_where_it_was(place, archive, monkeypatch):
-    monkeypatch.setattr(backfill, "NOTE_EVERY", 0.0)
+    monkeypatch.setattr(importing, "NOTE_EVERY", 0.0)
     for number in range(6):
         archive.add(f"{HOST}/news/{number}", "20240401120000", page(number))
     take, taken = backfill.Backfill._take_page, list[str]()

@@ -14,11 +14,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
@@ -29,12 +27,11 @@ from newsbot.apps.archive.cdx import (
     Index,
     PacedClient,
     Part,
-    Place,
     RemoteFault,
     Wanted,
     Wayback,
 )
-from newsbot.apps.archive.importing import NOTE_EVERY, Importer
+from newsbot.apps.archive.importing import Importer, Progress, show_counts
 from newsbot.apps.archive.reader import Page
 from newsbot.backends import open_rules, open_storage
 from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
@@ -72,69 +69,43 @@ _DAY = timedelta(days=1)
 _STDERR = 2
 
 
-@dataclass(slots=True)
-class Progress:
-    """The progress in one archive. The keys of ``counts`` are the :data:`HEADINGS`."""
-
-    name: str
-    key: str
-    """The key of the note."""
-    place: Place = field(default_factory=dict)
-    line: int = 0
-    """Number of captures of the part that are done."""
-    label: str = ""
-    counts: Counter[str] = field(default_factory=Counter)
-    done: bool = False
-    fault: str = ""
-    before: bool = False
-    """True if an earlier command read the whole index."""
-    is_stopped: bool = False
-    """True if the budget was used up."""
-
-
 class Backfill(Importer):
     """Imports captures of one site."""
 
-    def __init__(self, settings: Settings, wanted: Wanted, max_pages: int | None) -> None:
-        super().__init__(settings)
+    def __init__(
+        self, settings: Settings, tell: Callable[[str], None], wanted: Wanted, max_pages: int | None
+    ) -> None:
+        super().__init__(settings, tell)
         self._wanted, self._max_pages = wanted, max_pages
-        self._kind = KIND + wanted.domain
         # What archived pages show must not open or close families of the site as it is now.
         self._site = SiteFamilies.read(self._crawl.families.of(wanted.domain).plain())
         self._tried = Bounded[bytes, None](MAX_TRIED)
 
-    def collect(self, name: str, index: Index, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
-        """Read an index from the stored position on, and import its captures; return the progress."""
-        progress = self._begin_index(name, again=again)
-        if not progress.done:
-            asyncio.run(self._read_index(progress, index, tell))
-        return progress
+    def collect(self, name: str, index: Index, *, again: bool) -> Progress:
+        """Read an index from the stored position on, and import its captures; return the progress.
 
-    def _begin_index(self, name: str, *, again: bool) -> Progress:
+        The position is that of a part of the index, and the number of its captures that are done (``line``).
+        """
         wanted = self._wanted
         key = " ".join([name, str(iso(wanted.since)), *([str(iso(wanted.until))] if wanted.until else [])])
-        note = {} if again else self._context.notes.all(self._kind).get(key, {})
-        done = bool(note.get("done"))
-        return Progress(
-            name, key, dict(note.get("place", {})), int(note.get("line", 0)), done=done, before=done,
-            counts=Counter(note.get("counts", {})),
-        )  # fmt: skip
+        progress = self._begin(name, KIND + wanted.domain, key, again=again)
+        progress.at = {"place": progress.at.get("place", {}), "line": int(progress.at.get("line", 0))}
+        if not progress.done:
+            asyncio.run(self._read_index(progress, index))
+        return progress
 
-    def _save(self, progress: Progress) -> None:
-        note = {
-            "place": progress.place,
-            "line": progress.line,
-            "counts": dict(progress.counts),
-            "done": progress.done,
-        }
-        self._context.notes.save(self._kind, progress.key, note)
+    def _in_words(self, progress: Progress) -> str:
+        counts = progress.counts
+        captures, requested = counted(counts["captures"], "capture"), counted(counts["requested"], "request")
+        new = counted(counts["new"], "new article")
+        return f"{progress.name}: {progress.label}: {captures}, {requested}, {new}"
 
-    async def _read_index(self, progress: Progress, index: Index, tell: Callable[[Progress], None]) -> None:
-        before, skip, counts = progress.counts["requested"], progress.line, progress.counts
-        last_note = time.monotonic()
+    async def _read_index(self, progress: Progress, index: Index) -> None:
+        counts, at = progress.counts, progress.at
+        before, skip = counts["requested"], at["line"]
         try:
-            for part in index.parts(self._wanted, progress.place):
-                progress.place, progress.line, progress.label = part.place, skip, part.label
+            for part in index.parts(self._wanted, at["place"]):
+                at["place"], at["line"], progress.label = part.place, skip, part.label
                 failed: tuple[int, int] | None = None
                 for captures in self._chosen(part, skip):
                     if self._max_pages is not None and counts["requested"] - before >= self._max_pages:
@@ -144,25 +115,22 @@ class Backfill(Importer):
                         await self._take(index, [one for _, one in captures], counts)
                     except RemoteFault as fault:
                         if failed is not None:
-                            progress.line, counts["captures"] = failed
+                            at["line"], counts["captures"] = failed
                             counts["missing"] -= 1
                         if failed is not None or not fault.status:
                             raise
                         # The archive may be unable to return this page for ever. If it does not return the
                         # next one either, it is away, and the next run begins with the first of them.
-                        failed = progress.line, counts["captures"]
+                        failed = at["line"], counts["captures"]
                         counts["missing"] += 1
                     else:
                         failed = None
                     # The captures of a page may be apart, so the position is after the first of them.
-                    counts["captures"] += captures[0][0] + 1 - progress.line
-                    progress.line = captures[0][0] + 1
-                    if time.monotonic() - last_note >= NOTE_EVERY:
-                        self._save(progress)
-                        tell(progress)
-                        last_note = time.monotonic()
-                counts["captures"] += len(part.captures) - progress.line
-                progress.line, skip = len(part.captures), 0
+                    counts["captures"] += captures[0][0] + 1 - at["line"]
+                    at["line"] = captures[0][0] + 1
+                    self._report(progress)
+                counts["captures"] += len(part.captures) - at["line"]
+                at["line"], skip = len(part.captures), 0
             progress.done = True
         except RemoteFault as fault:
             progress.fault = str(fault)
@@ -279,25 +247,12 @@ def backfill(call: Call) -> int:
         "commoncrawl": CommonCrawl(settings["NEWSBOT_COMMON_CRAWL"], settings["NEWSBOT_CC_NEWS"], client),
     }
     results = []
-    with closing(Backfill(settings, wanted, options.max_pages)) as archives:
+    with closing(Backfill(settings, call.note, wanted, options.max_pages)) as archives:
         for name in places:
             if name in indexes:
-                results.append(archives.collect(name, indexes[name], again=options.again, tell=_teller(call)))
+                results.append(archives.collect(name, indexes[name], again=options.again))
                 _tell_end(call, results[-1])
-    headings = [name.replace(" ", "_") for name in HEADINGS]
-    rows = [(one.name, *(one.counts[name] for name in HEADINGS)) for one in results]
-    call.listing(
-        [
-            {
-                **dict(zip(("place", *headings), row, strict=True)),
-                "done": one.done,
-                "fault": one.fault or None,
-            }
-            for row, one in zip(rows, results, strict=True)
-        ],
-        (Column("place"), *(Column(name, "right") for name in HEADINGS)),
-        rows,
-    )
+    show_counts(call, Column("place"), HEADINGS, results, "done")
     return 1 if code or any(one.fault for one in results) else 0
 
 
@@ -329,16 +284,6 @@ def _crawl_site(call: Call, wanted: Wanted) -> int:
         with closing(open_storage(call.settings)) as storage:
             storage.notes.save(KIND + wanted.domain, "site", {"since": since})
     return code
-
-
-def _teller(call: Call) -> Callable[[Progress], None]:
-    def tell(progress: Progress) -> None:
-        counts = progress.counts
-        captures, requested = counted(counts["captures"], "capture"), counted(counts["requested"], "request")
-        new = counted(counts["new"], "new article")
-        call.note(f"{progress.name}: {progress.label}: {captures}, {requested}, {new}")
-
-    return tell
 
 
 def _tell_end(call: Call, progress: Progress) -> None:

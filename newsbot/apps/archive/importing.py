@@ -91,21 +91,27 @@ MAX_NAMED = 10
 
 @dataclass(slots=True)
 class Progress:
-    """The progress of the import of one file.
-
-    ``offset`` is the position in the file in bytes. The keys of ``counts`` are the :data:`HEADINGS`.
-    """
+    """The progress of the import of one file or archive. The keys of ``counts`` are headings of the table."""
 
     name: str
-    key: str
-    offset: int = 0
+    kind: str = ""
+    """The kind of the note with the position; empty if the position is not stored."""
+    key: str = ""
+    at: dict[str, Any] = field(default_factory=dict)
+    """The position, as it is stored: ``offset`` is the position in a file in bytes."""
     counts: Counter[str] = field(default_factory=Counter)
     done: bool = False
+    before: bool = False
+    """True if an earlier command imported everything. The counts are then from that command."""
     fault: str = ""
     damaged: list[str] = field(default_factory=list)
     """Position and error of the first :data:`MAX_NAMED` damaged records."""
-    before: bool = False
-    """True if an earlier command imported the file completely. The counts are then from that command."""
+    label: str = ""
+    """The position in an archive in words."""
+    is_stopped: bool = False
+    """True if the budget was used up."""
+    told: float = field(default_factory=time.monotonic)
+    """When the position was last written and reported (monotonic seconds)."""
 
 
 def is_address(name: str) -> bool:
@@ -126,15 +132,20 @@ class Importer:
     """Imports files one after the other."""
 
     def __init__(
-        self, settings: Settings, *, sites: frozenset[str] | None = None, address: str | None = None
+        self,
+        settings: Settings,
+        tell: Callable[[str], None],
+        *,
+        sites: frozenset[str] | None = None,
+        address: str | None = None,
     ) -> None:
         """Open the data and create the pipelines.
 
-        ``sites`` has the domains of the sites whose pages are imported; None means all sites. ``address`` is
-        the URL of folders. Raises subclasses of :class:`newsbot.errors.UserError`.
+        ``tell`` is called every few seconds with the progress in one line. ``sites`` has the domains of the
+        sites whose pages are imported; None means all sites. ``address`` is the URL of folders. Raises
+        subclasses of :class:`newsbot.errors.UserError`.
         """
-        self._address = address
-        self._sites = sites
+        self._tell, self._sites, self._address = tell, sites, address
         self._crawler = Crawler(NewsSpider, settings)
         self._crawler.stats = MemoryStatsCollector(self._crawler)
         settings = self._crawler.settings  # with the components of the spider
@@ -151,47 +162,46 @@ class Importer:
         self._crawl.write_sites()
         self._crawl.close()
 
-    def run(self, name: str, *, again: bool, tell: Callable[[Progress], None]) -> Progress:
+    def run(self, name: str, *, again: bool) -> Progress:
         """Import a file (path or URL), and return the progress at the end.
 
         The import starts where the last import of the file stopped. With ``again`` it starts at the beginning
-        of the file. ``tell`` is called every few seconds with the progress. If the file is damaged or becomes
-        unreachable, ``fault`` in the result contains the reason. Raises subclasses of :class:`UserError` if
-        the file cannot be opened, or if the data cannot be read or written.
+        of the file. If the file is damaged or becomes unreachable, ``fault`` in the result contains the
+        reason. Raises subclasses of :class:`UserError` if the file cannot be opened, or if the data cannot be
+        read or written.
         """
         try:
             if Path(name).is_dir():
-                return asyncio.run(self._import_folder(Path(name), tell))
+                return asyncio.run(self._import_folder(Path(name)))
             if not is_address(name):
                 with Path(name).open("rb") as stream:
-                    return self._run(name, _identity(stream), stream, again=again, tell=tell)
+                    return self._run(name, _identity(stream), stream, again=again)
             agent = str(self._crawler.settings["USER_AGENT"])
             with closing(RemoteFile(name, agent, logger.warning)) as remote:
-                return self._run(name, name.encode(), remote, again=again, tell=tell)
+                return self._run(name, name.encode(), remote, again=again)
         except OSError as error:
             raise UserError(f"{name}: cannot be read ({error.strerror or error})") from error
 
-    def _run(
-        self, name: str, identity: bytes, stream: Stream, *, again: bool, tell: Callable[[Progress], None]
-    ) -> Progress:
-        progress = self._begin(name, identity, again=again)
+    def _run(self, name: str, identity: bytes, stream: Stream, *, again: bool) -> Progress:
+        sites = b"" if self._sites is None else " ".join(["", *sorted(self._sites)]).encode()
+        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # depends on the sites
+        progress = self._begin(name, KIND, key, again=again)
+        progress.at = {"path": name, "offset": int(progress.at.get("offset", 0))}
         if not progress.done:
-            asyncio.run(self._import(progress, stream, tell))
+            asyncio.run(self._import(progress, stream))
         return progress
 
-    async def _import_folder(self, folder: Path, tell: Callable[[Progress], None]) -> Progress:
+    async def _import_folder(self, folder: Path) -> Progress:
         """Import the files of a folder and its subfolders. The time of a file is that of its last change."""
         if self._address is None:
             raise ArgumentError(
                 f"{folder}: is a folder; give its URL, for example --url https://example.org/"
             )
-        progress, last_note = Progress(str(folder), key="", done=True), time.monotonic()
+        progress = Progress(str(folder), done=True)
         for page in _pages_in(folder, self._address, self._max_body):
             progress.counts.update(records=1, pages=1)
             progress.counts[await self._import_page(page, page.url)] += 1
-            if time.monotonic() - last_note >= NOTE_EVERY:
-                tell(progress)
-                last_note = time.monotonic()
+            self._report(progress)
         return progress
 
     def _make_pipelines(self, settings: Settings) -> list[Any]:
@@ -203,54 +213,57 @@ class Importer:
                 continue
         return made
 
-    def _begin(self, name: str, identity: bytes, *, again: bool) -> Progress:
-        sites = b"" if self._sites is None else " ".join(["", *sorted(self._sites)]).encode()
-        key = hashlib.blake2b(identity + sites, digest_size=16).hexdigest()  # depends on the sites
-        note = {} if again else self._context.notes.all(KIND).get(key, {})
-        counts = Counter(note.get("counts", {}))
-        done = bool(note.get("done", False))
-        return Progress(name, key, int(note.get("offset", 0)), counts, done, before=done)
+    def _begin(self, name: str, kind: str, key: str, *, again: bool) -> Progress:
+        """Return the stored progress; with ``again`` that of a beginning."""
+        note = {} if again else dict(self._context.notes.all(kind).get(key, {}))
+        counts, done = Counter(note.pop("counts", {})), bool(note.pop("done", False))
+        return Progress(name, kind, key, note, counts, done, before=done)
 
-    def _note(self, progress: Progress) -> None:
-        note = {
-            "path": progress.name,
-            "offset": progress.offset,
-            "counts": dict(progress.counts),
-            "done": progress.done,
-        }
-        self._context.notes.save(KIND, progress.key, note)
+    def _save(self, progress: Progress) -> None:
+        note = {**progress.at, "counts": dict(progress.counts), "done": progress.done}
+        self._context.notes.save(progress.kind, progress.key, note)
 
-    async def _import(self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]) -> None:
+    def _report(self, progress: Progress) -> None:
+        """Write and report the progress, at most every :data:`NOTE_EVERY` seconds."""
+        if time.monotonic() - progress.told >= NOTE_EVERY:
+            if progress.kind:
+                self._save(progress)
+            self._tell(self._in_words(progress))
+            progress.told = time.monotonic()
+
+    def _in_words(self, progress: Progress) -> str:
+        counts = progress.counts
+        records, articles = counted(counts["records"], "record"), counted(counts["new"], "new article")
+        return f"{progress.name}: {records}, {articles}"
+
+    async def _import(self, progress: Progress, stream: Stream) -> None:
         """Import the whole file. After a damaged record, reading continues at the next gzip member."""
         try:
-            while (fault := await self._import_records(progress, stream, tell)) is not None:
+            while (fault := await self._import_records(progress, stream)) is not None:
                 # The damaged member begins at the offset, so the search for the next member starts one byte
                 # later.
-                beyond = next_record(stream, progress.offset + 1)
+                beyond = next_record(stream, progress.at["offset"] + 1)
                 if beyond is None:
                     raise fault
                 progress.counts["damaged"] += 1
                 if len(progress.damaged) < MAX_NAMED:
-                    progress.damaged.append(f"byte {progress.offset}: {fault}")
-                progress.offset = beyond
+                    progress.damaged.append(f"byte {progress.at['offset']}: {fault}")
+                progress.at["offset"] = beyond
         except (WarcFault, RemoteFault) as error:
             progress.fault = str(error)
         progress.done = not progress.fault
-        self._note(progress)
+        self._save(progress)
 
-    async def _import_records(
-        self, progress: Progress, stream: Stream, tell: Callable[[Progress], None]
-    ) -> WarcFault | None:
+    async def _import_records(self, progress: Progress, stream: Stream) -> WarcFault | None:
         """Import up to the end of the file, or up to the first unreadable record.
 
         Returns the fault of that record, or None at the end of the file.
         """
-        last_note = time.monotonic()
         # These counts can be ahead of the stored offset. They are copied to ``progress`` together with their
         # offset.
         counts = progress.counts.copy()
         try:
-            for record in read_records(stream, start=progress.offset, max_body=self._max_body):
+            for record in read_records(stream, start=progress.at["offset"], max_body=self._max_body):
                 counts["records"] += 1
                 if record.page is not None:
                     counts["pages"] += 1
@@ -259,11 +272,8 @@ class Importer:
                 # counts were stored already, they would be counted twice. If the end of a record is unknown,
                 # the import cannot continue there, so the offset stays.
                 if record.end is not None:
-                    progress.offset, progress.counts = record.end, counts.copy()
-                if time.monotonic() - last_note >= NOTE_EVERY:
-                    self._note(progress)
-                    tell(progress)
-                    last_note = time.monotonic()
+                    progress.at["offset"], progress.counts = record.end, counts.copy()
+                self._report(progress)
         except WarcFault as fault:
             return fault
         progress.counts = counts
@@ -482,9 +492,9 @@ def _imported(
     """Import the files and yield the result of each, in the order in which they end."""
     again = call.options.again
     if processes <= 1:
-        with closing(Importer(call.settings, sites=sites, address=call.options.url)) as importer:
+        with closing(Importer(call.settings, call.note, sites=sites, address=call.options.url)) as importer:
             for file in files:
-                yield importer.run(file, again=again, tell=_teller(call.note))
+                yield importer.run(file, again=again)
         return
     open_rules(call.settings)  # errors in rules are reported once, not by each process
     # The start method is "spawn". With "fork" a child would inherit the locks of threads and open connections
@@ -525,17 +535,12 @@ def _import_one(
     settings: Settings, file: str, sites: frozenset[str] | None, address: str | None, again: bool
 ) -> Progress:
     """Import one file in a process of the pool."""
-    with closing(Importer(settings, sites=sites, address=address)) as importer:
-        return importer.run(file, again=again, tell=_teller(lambda line: print(line, file=sys.stderr)))
+    with closing(Importer(settings, _tell, sites=sites, address=address)) as importer:
+        return importer.run(file, again=again)
 
 
-def _teller(note: Callable[[str], None]) -> Callable[[Progress], None]:
-    def tell(progress: Progress) -> None:
-        counts = progress.counts
-        records, articles = counted(counts["records"], "record"), counted(counts["new"], "new article")
-        note(f"{progress.name}: {records}, {articles}")
-
-    return tell
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _show(call: Call, results: Sequence[Progress]) -> None:
@@ -544,12 +549,21 @@ def _show(call: Call, results: Sequence[Progress]) -> None:
         for name in HEADINGS
         if call.json or name in HEADINGS[:8] or any(one.counts[name] for one in results)
     ]
-    counts = [{name.replace(" ", "_"): one.counts[name] for name in headings} for one in results]
-    call.listing(
-        [
-            {"file": one.name, **numbers, "fault": one.fault or None}
-            for one, numbers in zip(results, counts, strict=True)
-        ],
-        (Column("file", wide=True), *(Column(name, "right") for name in headings)),
-        ((one.name, *numbers.values()) for one, numbers in zip(results, counts, strict=True)),
-    )
+    show_counts(call, Column("file", wide=True), headings, results)
+
+
+def show_counts(
+    call: Call, first: Column, headings: Sequence[str], results: Sequence[Progress], *more: str
+) -> None:
+    """Print the counts of files or archives. ``more`` are further attributes in the JSON document."""
+    rows = [(one.name, *(one.counts[name] for name in headings)) for one in results]
+    names = [first.title, *(name.replace(" ", "_") for name in headings)]
+    document = [
+        {
+            **dict(zip(names, row, strict=True)),
+            **{name: getattr(one, name) for name in more},
+            "fault": one.fault or None,
+        }
+        for row, one in zip(rows, results, strict=True)
+    ]
+    call.listing(document, (first, *(Column(name, "right") for name in headings)), rows)
