@@ -24,8 +24,7 @@ from newsbot.apps.simulator.model import (
     make_routes,
     stream,
 )
-from newsbot.apps.simulator.runs import History, pack, run_robots, run_sensor
-from newsbot.apps.simulator.schemes import SCHEMES, Exchange, run_schemes
+from newsbot.apps.simulator.runs import SCHEMES, Exchange, History, pack, run_robots, run_schemes, run_sensor
 from newsbot.errors import ArgumentError, UserError
 from tests.commandline import ROOT, Place
 

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from newsbot.apps.simulator import experiment as experiments
 from newsbot.apps.simulator import files
 from newsbot.apps.simulator import report as reports
-from newsbot.apps.simulator import strategy_comparison as comparison
+from newsbot.apps.simulator import strategies as comparison
 from newsbot.apps.simulator.control import RunLog, listening
 from newsbot.apps.simulator.experiment import MAX_SCALE, RUNS, summarize_checks
 from newsbot.apps.simulator.model import (
@@ -31,12 +31,21 @@ from newsbot.apps.simulator.model import (
     make_pages,
     make_queries,
     make_routes,
+    require_memory,
     stream,
 )
-from newsbot.apps.simulator.requirements import require_memory
-from newsbot.apps.simulator.runs import History, Run, pack, run_robots, run_sensor
-from newsbot.apps.simulator.schemes import SCHEMES, as_tables, run_schemes
+from newsbot.apps.simulator.runs import (
+    SCHEMES,
+    History,
+    Run,
+    as_tables,
+    pack,
+    run_robots,
+    run_schemes,
+    run_sensor,
+)
 from newsbot.apps.simulator.site_world import (
+    UNITS,
     Generated,
     Recorded,
     SiteSettings,
@@ -46,7 +55,6 @@ from newsbot.apps.simulator.site_world import (
     read_settings,
 )
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, choose
-from newsbot.apps.simulator.visits import UNITS
 from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM

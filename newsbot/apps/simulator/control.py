@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from newsbot import __version__
-from newsbot.apps.simulator.files import Rows
+from newsbot.apps.simulator.model import Table
 from newsbot.errors import ArgumentError, UserError
 
 MIN_TOKEN = 16
@@ -38,13 +38,13 @@ class RunLog:
     def __init__(self, command: str, total: int, shown: Callable[[], object] = lambda: None) -> None:
         """``total`` is the number of runs, and ``shown`` is called after each of them."""
         self._command, self._total, self._shown = command, total, shown
-        self._rows: Rows = []
+        self._rows: Table = []
         self._lock, self._going = threading.Lock(), threading.Event()
         self._going.set()
         self._last = self._began = time.monotonic()
 
     def ended(self, module: str, seed: int, run: str) -> None:
-        """Add a run (:data:`newsbot.apps.simulator.requirements.Ended`). While paused, wait."""
+        """Add a run (:data:`newsbot.apps.simulator.model.Ended`). While paused, wait."""
         with self._lock:
             now = time.monotonic()
             self._rows.append(
@@ -69,7 +69,7 @@ class RunLog:
         """Continue after a pause."""
         self._going.set()
 
-    def rows(self) -> Rows:
+    def rows(self) -> Table:
         """Return the rows of the table ``run_log``. ``seconds`` is the time since the previous row."""
         with self._lock:
             return list(self._rows)

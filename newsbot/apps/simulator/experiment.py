@@ -23,19 +23,22 @@ from typing import Any
 
 import numpy as np
 
-from newsbot.apps.simulator.files import Columns, Rows
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
     FRESH_STEP,
     TRAFFIC_STEP,
+    Columns,
+    Ended,
+    Table,
     estimate_rows,
+    ignore,
     make_changes,
     make_pages,
     make_queries,
     make_routes,
+    require_memory,
     stream,
 )
-from newsbot.apps.simulator.requirements import Ended, ignore, require_memory
 from newsbot.apps.simulator.runs import History, Run, Steps, pack, run_robots, run_sensor
 
 PAGES = (100_000, 200_000, 300_000)
@@ -293,7 +296,7 @@ _NOT_JUDGED = {"tolerance": None, "within": None}
 
 def compare_with_published(
     outcome: Outcome,
-    runs: Rows,
+    runs: Table,
     correlations: dict[str, Any],
     ranking: Sequence[dict[str, Any]],
     *,
@@ -320,7 +323,7 @@ def compare_with_published(
     ]
 
 
-def summarize_checks(comparison: Rows) -> list[tuple[object, ...]]:
+def summarize_checks(comparison: Table) -> list[tuple[object, ...]]:
     """Return a row for each group of figures.
 
     A row contains the group, the number of its figures, the number of figures within their tolerance, the
@@ -457,7 +460,7 @@ IN_JSON = (
 class Experiment:
     """The results of the plan."""
 
-    runs: Rows
+    runs: Table
     correlations: dict[str, Any]
     ranking: list[dict[str, Any]]
     events: dict[str, Any]
@@ -512,7 +515,7 @@ def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Any]:
     return {"runs": rows, "series": series_table(keyed), "traffic": traffic_table(keyed)}
 
 
-def runs_table(outcomes: Sequence[Outcome]) -> Rows:
+def runs_table(outcomes: Sequence[Outcome]) -> Table:
     """Return one row per situation and variant, with the means of the final figures over the seeds."""
     return [
         {
@@ -580,7 +583,7 @@ def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
     )
 
 
-def correlations(runs: Rows) -> dict[str, Any]:
+def correlations(runs: Table) -> dict[str, Any]:
     """Return, by variant, Pearson's correlations of traffic and stale pages with each factor of the plan.
 
     Robots do not use queries. As in the publication, their correlation with queries is 0.
@@ -605,7 +608,7 @@ def correlations(runs: Rows) -> dict[str, Any]:
     }
 
 
-def ranking(runs: Rows) -> Rows:
+def ranking(runs: Table) -> Table:
     """Return the order of the robot variants in each situation: by useful downloads, then by freshness."""
     found: dict[int, list[tuple[float, float, int]]] = {}
     for row in runs:
@@ -618,7 +621,7 @@ def ranking(runs: Rows) -> Rows:
     ]
 
 
-def event_counts(outcomes: Sequence[Outcome]) -> dict[str, Rows]:
+def event_counts(outcomes: Sequence[Outcome]) -> dict[str, Table]:
     """Return the number of rows of each change log and query log, as means over the seeds.
 
     Rows beyond the end of the run are counted too, as in the publication.

@@ -21,18 +21,25 @@ from typing import Any
 import numpy as np
 
 from newsbot.apps.files import atomic_target
-from newsbot.apps.simulator.model import AVAILABLE, FORBIDDEN, LAST_MOMENT, Array, ChangeLog, QueryLog, Routes
-from newsbot.apps.simulator.requirements import optional, require_memory
+from newsbot.apps.simulator.model import (
+    AVAILABLE,
+    FORBIDDEN,
+    LAST_MOMENT,
+    Array,
+    ChangeLog,
+    Columns,
+    QueryLog,
+    Routes,
+    Table,
+    optional,
+    require_memory,
+)
 from newsbot.apps.simulator.runs import MAX_BYTES, Run, Steps
 from newsbot.cli.program import PROGRAM
 from newsbot.errors import UserError
 
 pa, pc, pq = optional("pyarrow"), optional("pyarrow.csv"), optional("pyarrow.parquet")
 
-Rows = list[dict[str, Any]]
-"""A table as rows with the same keys."""
-Columns = dict[str, Any]
-"""A table as arrays by name, all with the same length."""
 MAX_PAGES = 10**8
 _SIZE = (0, MAX_BYTES - 1)
 _TIME = (0, LAST_MOMENT)
@@ -42,7 +49,7 @@ _NUMBERS = (
 _RUN = ("strategy", *_NUMBERS, "fresh_step", "traffic_step", "stale", "processing", "cycles", "traffic")
 
 
-def write_parquet(path: Path, table: Rows | Columns) -> Any:
+def write_parquet(path: Path, table: Table | Columns) -> Any:
     """Write a table as Parquet, compressed by zstd, and return it as a pyarrow table.
 
     The file appears only when it is complete.
@@ -53,15 +60,7 @@ def write_parquet(path: Path, table: Rows | Columns) -> Any:
     return found
 
 
-def joined(key: str, tables: Mapping[str, Columns]) -> Columns:
-    """Return one table of several ones with the same columns. Its first column ``key`` has their names."""
-    some = list(tables.values())
-    lengths = [len(next(iter(one.values()))) for one in some]
-    columns = {name: np.concatenate([one[name] for one in some]) for name in some[0]}
-    return {key: np.repeat(list(tables), lengths), **columns}
-
-
-def write_tables(folder: Path, tables: Mapping[str, Rows | Columns]) -> None:
+def write_tables(folder: Path, tables: Mapping[str, Table | Columns]) -> None:
     """Write each table as CSV and as Parquet. In CSV, a list is written as JSON."""
     for name, table in tables.items():
         flat = write_parquet(folder / f"{name}.parquet", table)

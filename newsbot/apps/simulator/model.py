@@ -1,6 +1,6 @@
-"""The requirements of the simulator: optional packages, compiled functions, and enough memory.
+"""Generates the data of the experiment of 2005: sizes, changes and queries of pages, and routes of robots.
 
-Generates the data of the experiment of 2005: sizes, changes and queries of pages, and routes of robots.
+The requirements of the simulator are here too: optional packages, compiled functions, and enough memory.
 
 Random numbers depend only on their purpose. Draw k of a stream is a hash of k and the key of the stream. It
 does not depend on earlier draws. So the history of a page does not depend on the number of pages, a run does
@@ -16,18 +16,19 @@ experiment of 2005, a log also has the first event of each page beyond the end o
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeVar, cast
-from newsbot.apps.optional import load_optional
-from newsbot.errors import UserError
 import hashlib
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
 import numpy as np
 import numpy.typing as npt
+
+from newsbot.apps.optional import load_optional
+from newsbot.errors import UserError
 
 _MEMINFO = Path("/proc/meminfo")
 # The memory limit and the memory use of a container (control group version 2 of Linux).
@@ -145,6 +146,10 @@ def exponential(key: np.uint64, number: int, mean: float) -> float:
 
 
 Array = npt.NDArray[Any]
+Table = list[dict[str, Any]]
+"""A table as rows with the same keys."""
+Columns = dict[str, Any]
+"""A table as arrays by name, all with the same length."""
 
 MIN_SIZE, MAX_SIZE = 65, 122_880
 """Smallest and largest size of a page in bytes, at the start of a run and after changes."""
@@ -318,3 +323,11 @@ def _make_types(
             types[row] = kind
             row_sizes[row] = size
     return types, row_sizes
+
+
+def joined(key: str, tables: Mapping[str, Columns]) -> Columns:
+    """Return one table of several ones with the same columns. Its first column ``key`` has their names."""
+    some = list(tables.values())
+    lengths = [len(next(iter(one.values()))) for one in some]
+    columns = {name: np.concatenate([one[name] for one in some]) for name in some[0]}
+    return {key: np.repeat(list(tables), lengths), **columns}

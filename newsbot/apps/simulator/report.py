@@ -22,10 +22,10 @@ from newsbot.apps.simulator.experiment import (
     summarize_checks,
     traffic_table,
 )
-from newsbot.apps.simulator.files import Rows, write_tables
-from newsbot.apps.simulator.requirements import optional
-from newsbot.apps.simulator.strategy_comparison import Compared, Estimate
-from newsbot.apps.simulator.visits import MINUTE, UNITS
+from newsbot.apps.simulator.files import write_tables
+from newsbot.apps.simulator.model import Table, optional
+from newsbot.apps.simulator.site_world import MINUTE, UNITS
+from newsbot.apps.simulator.strategies import Compared, Estimate
 from newsbot.errors import UserError
 
 UNITS_AN_HOUR = 36_000
@@ -234,7 +234,7 @@ def _write_page(folder: Path, title: str, about: Sequence[str], parts: Sequence[
         stream.write(page.encode())
 
 
-def _published_figures(comparison: Rows) -> Iterator[Part]:
+def _published_figures(comparison: Table) -> Iterator[Part]:
     yield "Each published figure"
     columns = ("figure", "published", "ours", "deviation", "tolerance", "within")
     for group, found in groupby(comparison, key=itemgetter("group")):
@@ -285,9 +285,9 @@ def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
     return x[starts], np.maximum.reduceat(y, starts)
 
 
-def _over_situations(runs: Rows, comparison: Rows | None) -> Iterator[Chart]:
+def _over_situations(runs: Table, comparison: Table | None) -> Iterator[Chart]:
     marks = range(1, max(row["situation"] for row in runs) + 1, 3)
-    variants: dict[tuple[int, str], Rows] = {}
+    variants: dict[tuple[int, str], Table] = {}
     for row in runs:
         variants.setdefault((row["variant"], row["strategy"]), []).append(row)
     for title, unit, column, divisor, log in OVER_SITUATIONS:

@@ -23,10 +23,10 @@ counted over all pages.
 Events at the same time have this order: the row of a series, changes of pages in the order of the log, steps
 of robots, queries in the order of their log, ends of downloads, arrivals of notices.
 
-Twelve schemes by which a search engine learns about changes of sites, on the pages of :mod:`model`.
+There are also twelve schemes by which a search engine learns about changes of sites, on the same pages.
 
 In each scheme, one side begins an exchange, and something is sent: :data:`SCHEMES` says what. The first two
-schemes are the robots of the experiment, and ``sensor`` is its sensor (:mod:`runs`). The other schemes follow
+schemes are the robots of the experiment, and ``sensor`` is its sensor. The other schemes follow
 the same rules: a page is loaded in 1 to 40 units, and a short message (HEAD, a response without a body, a
 notice) takes 1 to 3 units. A longer message, such as a list, is sent at the speed :data:`SPEED`.
 
@@ -39,8 +39,10 @@ both are known.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
+
 import numpy as np
+
 from newsbot.apps.simulator.model import (
     AVAILABLE,
     BROKEN,
@@ -49,33 +51,26 @@ from newsbot.apps.simulator.model import (
     LAST_MOMENT,
     MAX_LOAD,
     MAX_NOTICE,
-    MIN_LOAD,
-    MIN_NOTICE,
-    SHRINKS,
-    TRAFFIC_STEP,
-    Array,
-    ChangeLog,
-    QueryLog,
-    Routes,
-    between,
-    stream,
-)
-from newsbot.apps.simulator.requirements import compiled, inlined
-from typing import Any, Final, NamedTuple
-from newsbot.apps.simulator.files import Columns, Rows, joined
-from newsbot.apps.simulator.model import (
-    MAX_LOAD,
-    MAX_NOTICE,
     MAX_SIZE,
     MIN_LOAD,
     MIN_NOTICE,
     MIN_SIZE,
+    SHRINKS,
+    TRAFFIC_STEP,
     Array,
+    ChangeLog,
+    Columns,
+    Ended,
     QueryLog,
+    Routes,
+    Table,
     between,
+    compiled,
+    ignore,
+    inlined,
+    joined,
     stream,
 )
-from newsbot.apps.simulator.requirements import Ended, compiled, ignore, inlined
 
 NEVER = LAST_MOMENT
 """Time of an event that does not happen."""
@@ -942,7 +937,7 @@ def run_schemes(
     return found
 
 
-def as_tables(found: list[Exchange]) -> dict[str, Rows | Columns]:
+def as_tables(found: list[Exchange]) -> dict[str, Table | Columns]:
     """Return the tables ``schemes`` and ``history``."""
     history = joined("scheme", {one.scheme.name: one.history for one in found})
     return {"schemes": [one.row() for one in found], "history": history}

@@ -15,7 +15,7 @@ these items random times between the two polls, so the confidence intervals incl
 that appeared in a feed and left it between two polls were not recorded, so they are missing. A source exists
 from its first to its last poll.
 
-Runs a polling policy on a world of sources, and computes the costs and the figures of the visits.
+A polling policy is run on a world, and the costs and the figures of its visits are computed.
 
 A host gets one request at a time. The number of requests and bytes of a visit depends on the kind of
 requests:
@@ -37,22 +37,18 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import groupby
 from statistics import median
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+
 import numpy as np
 from numpy.typing import NDArray
-from newsbot.apps.simulator.requirements import require_memory
+
+from newsbot.apps.simulator.model import Columns, compiled, require_memory
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Kind, PageRecord
-from newsbot.recrawl.planning import DAY, HOUR, Array, Rows
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 from newsbot.recrawl.policies import visits as page_visits
 from newsbot.storage.base import Poll
 from newsbot.urls import host_key
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, runtime_checkable
-from newsbot.apps.simulator.files import Columns
-from newsbot.apps.simulator.requirements import compiled
-from newsbot.errors import UserError
-from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
 
 WEEK_HOURS: Final = 168
 THURSDAY: Final = 3

@@ -1,8 +1,8 @@
 """The strategies that can be compared: built-in strategies (:data:`STRATEGIES`), and those in files of users.
 
 A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.planning.PollPolicy`, or it
-computes all visits itself, like push (:class:`newsbot.apps.simulator.visits.WholeRun`). The strategies are
-the policies of this crawler, policies of other crawlers, fixed shares of the budget, and push. Most fixed
+computes all visits itself, like push (:class:`newsbot.apps.simulator.site_world.WholeRun`). The strategies
+are the policies of this crawler, policies of other crawlers, fixed shares of the budget, and push. Most fixed
 shares are computed from the true rates of the sources. :func:`choose` reads the option ``--policies``.
 
 Formulas distribute the budget among pages, and give the resulting freshness, age and delay. Page i changes
@@ -14,20 +14,42 @@ Sources: Cho and Garcia-Molina, "Effective page refresh policies for web crawler
 random visits: Azar, Horvitz, Lubetzky, Peres and Shahaf, "Tractable near-optimal policies for crawling", PNAS
 115 (2018).
 
-Compares strategies on the same worlds, with confidence intervals, and finds the budget for a target.
+Strategies are compared on the same worlds, with confidence intervals, and the budget for a target is found.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import runpy
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import NormalDist, fmean, stdev
 from typing import Any, Final
+
 import numpy as np
-from newsbot.apps.simulator.site_world import PAGE, SiteWorld
-from newsbot.apps.simulator.visits import WAYS, Visits, WholeRun, make_turns, take_turns
+
+from newsbot.apps.simulator.model import Columns, Ended, Table, ignore, joined
+from newsbot.apps.simulator.site_world import (
+    KINDS,
+    MINUTE,
+    PAGE,
+    UNITS,
+    WAYS,
+    SiteWorld,
+    VisitFigures,
+    Visits,
+    WholeRun,
+    Worlds,
+    history_of,
+    make_turns,
+    measure,
+    run_policy,
+    take_turns,
+)
+from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
@@ -41,17 +63,6 @@ from newsbot.recrawl.policies import (
     number_for,
     rough_rate,
 )
-import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from statistics import NormalDist, fmean, stdev
-from newsbot.apps.simulator.files import Columns, Rows, joined
-from newsbot.apps.simulator.requirements import Ended, ignore
-from newsbot.apps.simulator.site_world import KINDS, SiteWorld, Worlds
-from newsbot.apps.simulator.visits import MINUTE, UNITS, VisitFigures, Visits, history_of, measure, run_policy
-from newsbot.clock import parse_duration
-from newsbot.errors import ArgumentError, did_you_mean
 
 INNER, OUTER = 60, 110
 """Numbers of steps of the bisection in :func:`_inverse` and of the bisection in :func:`_spend`.
@@ -474,7 +485,7 @@ class Push:
         self._settings, self._draw, self._servers = task.push, task.draw, servers
 
     def visits(self, world: SiteWorld) -> Visits:
-        """See :class:`newsbot.apps.simulator.visits.WholeRun`."""
+        """See :class:`newsbot.apps.simulator.site_world.WholeRun`."""
         rows, wanted = self._wanted(world)
         at = take_turns(make_turns(world, servers=self._servers), rows, wanted)
         # ``at`` is NaN for visits that are not made. A comparison with NaN is never true.
@@ -620,7 +631,7 @@ class Choice:
     """The text of this choice in the option."""
     strategy: Strategy
     way: str
-    """The kind of its requests: one of :data:`newsbot.apps.simulator.visits.WAYS`."""
+    """The kind of its requests: one of :data:`newsbot.apps.simulator.site_world.WAYS`."""
 
 
 def choose(text: str, way: str) -> Sequence[Choice]:
@@ -752,7 +763,8 @@ class Compared:
     runs: Sequence[VisitFigures]
     """The results for each seed."""
     history: Columns
-    """The events that were found with the first seed (:func:`newsbot.apps.simulator.visits.history_of`)."""
+    """The events that were found with the first seed
+    (:func:`newsbot.apps.simulator.site_world.history_of`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -761,7 +773,7 @@ class Target:
 
     figure: str
     bound: float
-    """The bound, in the unit of the figure (:data:`newsbot.apps.simulator.visits.UNITS`)."""
+    """The bound, in the unit of the figure (:data:`newsbot.apps.simulator.site_world.UNITS`)."""
     strict: bool
     """True if the figure must not be equal to the bound."""
     text: str
@@ -871,7 +883,7 @@ def as_document(about: str, found: Sequence[Compared], seeds: Sequence[int]) -> 
     }
 
 
-def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Rows | Columns]:
+def as_tables(found: Sequence[Compared], seeds: Sequence[int]) -> dict[str, Table | Columns]:
     """Return the results as the tables ``policies``, ``policy_seeds``, ``policy_hosts`` and ``history``."""
     policies, of_seeds, hosts = [], [], []
     for one in found:
