@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from newsbot import __version__
-from newsbot.apps.simulator.control import RunLog, listening
+from newsbot.apps.simulator.command import RunLog, listening
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
     make_changes,

@@ -23,11 +23,11 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 from yaml.reader import Reader
 
-from newsbot.apps.authoring.learn import quoted, rule_path, write_new
+from newsbot.apps.authoring.learn import add_rules, list_lines
 from newsbot.backends import rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column, counted
-from newsbot.errors import MAX_QUOTE, ArgumentError, RulesError
+from newsbot.errors import MAX_QUOTE, ArgumentError
 from newsbot.pages.rules.expressions import PREFIX, read_selector
 from newsbot.pages.rules.rule import ascii_domain
 from newsbot.urls import canonicalize, host_key, site_of
@@ -79,13 +79,8 @@ class Imported:
         if self.extract:
             lines.append("extract:")
         for name in _FIELD_ORDER:
-            if self.extract.get(name):
-                lines.append(f"  {name}:")
-                lines += [f"    - {_quoted(text)}" for text in self.extract[name]]
-        if self.remove:
-            lines.append("remove:")
-            lines += [f"  - {_quoted(text)}" for text in self.remove]
-        return "\n".join(lines) + "\n"
+            lines += list_lines(name, map(_plain, self.extract.get(name, ())), "  ")
+        return "\n".join([*lines, *list_lines("remove", map(_plain, self.remove))]) + "\n"
 
 
 def domain_of(name: str) -> str:
@@ -183,8 +178,8 @@ def _add_selector(alternatives: list[str], text: str) -> None:
         alternatives.append(text)
 
 
-def _quoted(text: str) -> str:
-    return "'" + " ".join(text.split()).replace("'", "''") + "'"
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 MAX_LIST_BYTES = 20 * 2**20
@@ -228,13 +223,14 @@ class Sites:
     def as_yaml(self, domain: str) -> str:
         """Return the content of the rule file for a domain."""
         lines = [f"domain: {domain}"]
-        # get(), because a defaultdict adds a missing key that is read with [].
-        for key, urls in (("feeds", self.feeds.get(domain, [])), ("seeds", self.seeds.get(domain, []))):
-            if urls:
-                lines += [f"{key}:", *(f"  - {quoted(url)}" for url in urls)]
-        if self.tags.get(domain):
-            lines += ["tags:", *(f"  - {quoted(tag)}" for tag in self.tags[domain])]
+        for key, texts in (("feeds", self.feeds), ("seeds", self.seeds), ("tags", self.tags)):
+            # get(), because a defaultdict adds a missing key that is read with [].
+            lines += list_lines(key, texts.get(domain, ()))
         return "\n".join(lines) + "\n"
+
+    def rules(self) -> list[tuple[str, str]]:
+        """Return pairs of a domain and the content of its rule file."""
+        return [(domain, self.as_yaml(domain)) for domain in self.domains]
 
 
 def read_opml(data: bytes) -> Sites:
@@ -285,6 +281,14 @@ def read_addresses(data: bytes) -> Sites:
     if not sites.domains and not sites.left_out:
         raise ValueError("contains no address")
     return sites
+
+
+def read_list(data: bytes) -> Sites:
+    """Return the sites of a list: OPML, or one address per line. Raises ``ValueError``."""
+    # OPML has no fixed file name, so the content decides. UTF-16 has a byte order mark, and zeros between the
+    # letters.
+    is_xml = re.match(rb"[\s\0\xef\xbb\xbf\xfe\xff]*<", data)
+    return (read_opml if is_xml else read_addresses)(data)
 
 
 def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
@@ -382,11 +386,11 @@ def _add(
 class Written:
     """What became of the sites of a list."""
 
-    written: list[str] = field(default_factory=list)
+    written: list[str]
     """Domains whose rule was written."""
-    kept: list[str] = field(default_factory=list)
+    kept: list[str]
     """Domains that have a rule already. It was not changed."""
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str]
     """What could not be imported, each with the reason."""
 
 
@@ -395,42 +399,20 @@ def add_list(folder: Path | Traversable, data: bytes) -> Written:
 
     Raises :class:`ArgumentError` if the list has no site, or if a rule cannot be written.
     """
-    # UTF-16 has a byte order mark, and zeros between the letters.
-    is_xml = re.match(rb"[\s\0\xef\xbb\xbf\xfe\xff]*<", data)
     try:
-        sites = (read_opml if is_xml else read_addresses)(data)
+        sites = read_list(data)
     except ValueError as error:
         raise ArgumentError(f"the list {error}") from error
     if not sites.domains:
         raise ArgumentError(f"the list contains no site: {sites.left_out[0]}")
-    result, refused = Written(), list[tuple[str, int, str]]()
-    made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
-    result.written, result.kept = _write_each(folder, made, refused)
-    result.left_out = [*sites.left_out, *(f"{domain}: {text}" for domain, _, text in refused)]
-    return result
+    refused: list[tuple[str, int, str]] = []
+    written, kept = add_rules(folder, sites.rules(), refused)
+    left_out = [*sites.left_out, *(f"{domain}: {text}" for domain, _, text in refused)]
+    return Written(_domains(written), _domains(kept), left_out)
 
 
-def _write_each(
-    folder: Path | Traversable, made: Iterable[tuple[str, str]], left_out: list[tuple[str, int, str]]
-) -> tuple[list[str], list[str]]:
-    """Write rule files, and return the domains that were written, and those whose rule existed.
-
-    ``made`` has pairs of a domain and the content of its rule file. Rules that are not valid are added to
-    ``left_out``, each with domain, line and reason.
-    """
-    written: list[str] = []
-    kept: list[str] = []
-    for domain, text in made:
-        path = rule_path(folder, domain)
-        if path.exists():
-            kept.append(domain)
-            continue
-        try:
-            write_new(path, text)
-            written.append(domain)
-        except RulesError as error:
-            left_out += [(domain, problem.line, problem.text) for problem in error.problems]
-    return written, kept
+def _domains(files: Iterable[str]) -> list[str]:
+    return [name.removesuffix(".yaml") for name in files]
 
 
 MAX_FILES = 20_000
@@ -483,9 +465,8 @@ def _from_list(call: Call, read: Callable[[bytes], Sites]) -> None:
         sites = read(_read(path))
     except ValueError as error:
         raise ArgumentError(f"{path}: {error}") from error
-    made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
     kept = Counter({path.name: sum(map(len, (*sites.feeds.values(), *sites.seeds.values())))})
-    _write(call, made, [(path.name, 0, reason) for reason in sites.left_out], kept)
+    _write(call, sites.rules(), [(path.name, 0, reason) for reason in sites.left_out], kept)
 
 
 def _read(path: Path) -> bytes:
@@ -524,7 +505,7 @@ def _write(
     out, each with file, line and reason. ``taken`` counts the imported items of each file.
     """
     folder = rules_folder(call.settings) if call.options.into is None else call.options.into
-    written, kept = _write_each(folder, made, left_out)
+    written, kept = map(_domains, add_rules(folder, made, left_out))
     lost = Counter(file for file, _, _ in left_out)
     if call.json:
         rows = [{"file": file, "line": line, "text": text} for file, line, text in left_out]

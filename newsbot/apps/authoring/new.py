@@ -29,6 +29,7 @@ from newsbot.apps.authoring.learn import (
     as_lines,
     examples_of,
     judge_learning,
+    list_lines,
     quoted,
     rule_path,
     site_named,
@@ -275,15 +276,12 @@ def as_rule(domain: str, seen: Seen) -> str:
     lines = [f"# made from {counted(seen.articles, 'article')} of the live site", f"domain: {domain}"]
     if seen.language:
         lines.append(f"language: {quoted(seen.language)}  # of most articles")
-    if seen.seed is not None:
-        lines += ["seeds:", f"  - {quoted(seen.seed)}"]
+    lines += list_lines("seeds", [] if seen.seed is None else [seen.seed])
     for kind, key in _KEYS:
         found = [one for one in seen.sources if one.kind == kind]
         if kind is Kind.SECTION:
             found = sorted(found, key=lambda one: -one.new_links)[:_MAX_SECTIONS]
-        if found:
-            lines.append(f"{key}:")
-            lines += [f"  - {quoted(one.url)}" for one in found]
+        lines += list_lines(key, (one.url for one in found))
     if seen.learned is not None and seen.learned.rule.patterns:
         held_out = seen.learned.patterns
         lines.append(

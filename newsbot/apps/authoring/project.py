@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from newsbot.apps.authoring.importing import MAX_LIST_BYTES, Sites, read_addresses, read_opml
-from newsbot.apps.authoring.learn import STARTER, add_starter, rule_path, starter_sites, write_new
+from newsbot.apps.authoring.importing import MAX_LIST_BYTES, Sites, read_list
+from newsbot.apps.authoring.learn import STARTER, add_rules, add_starter, starter_sites
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
@@ -47,12 +47,8 @@ def init(call: Call) -> int:
     starter = chosen is not None and str(chosen) == STARTER
     sites = Sites() if chosen is None or starter else _read(chosen)
     made = [name for name in FILES if _write(folder / name, FILES[name])]
-    rules = add_starter(folder / "rules") if starter else []
-    for domain in sites.domains:
-        path = rule_path(folder / "rules", domain)
-        if not path.exists():
-            write_new(path, sites.as_yaml(domain))
-            rules.append(path.name)
+    place = folder / "rules"
+    rules = add_starter(place) if starter else add_rules(place, sites.rules())[0]
     if call.json:
         where = str(folder.absolute())
         call.document({"folder": where, "files": made, "rules": rules, "left_out": sites.left_out})
@@ -65,11 +61,7 @@ def init(call: Call) -> int:
 
 def _read(path: Path) -> Sites:
     try:
-        data = sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if str(path) == "-" else path.read_bytes()
-        # OPML has no fixed file name, so the content decides.
-        return (
-            read_opml(data) if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") else read_addresses(data)
-        )
+        return read_list(sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if str(path) == "-" else path.read_bytes())
     except OSError as error:
         raise ArgumentError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:

@@ -21,8 +21,16 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from newsbot.apps.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Expected, Manifest
-from newsbot.apps.demo.server import DEFAULT_ARTICLES, DemoServer, ServedRequest, this_hour
+from newsbot.apps.demo.server import (
+    DEFAULT_ARTICLES,
+    MAX_ARTICLES,
+    MIN_ARTICLES,
+    DemoServer,
+    Expected,
+    Manifest,
+    ServedRequest,
+    this_hour,
+)
 from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM

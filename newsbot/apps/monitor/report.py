@@ -24,9 +24,18 @@ from urllib.parse import unquote
 import numpy as np
 
 from newsbot.apps.files import replacing
-from newsbot.apps.monitor import page_check
-from newsbot.apps.monitor.page_check import CONTENT, FAULTS, LISTED, MEANING, NEW, changes_of
-from newsbot.apps.monitor.results import CheckedPage, checks_of
+from newsbot.apps.monitor.results import (
+    CONTENT,
+    ERRORS,
+    FAULTS,
+    LISTED,
+    MEANING,
+    NEW,
+    CheckedPage,
+    changes_of,
+    checks_of,
+    read_faults,
+)
 from newsbot.cli.terminal import counted
 from newsbot.clock import iso, utc
 from newsbot.items import Kind, PageRecord, batched
@@ -341,10 +350,10 @@ class _Survey:
             self._largest.add({"url": checked.url, "size": last.size, "content_type": media})
         if last.markup is not None:
             self._counts["read"] += 1
-            faults = page_check.read(last.markup)
+            faults = read_faults(last.markup)
             self._markup.update(faults.keys())
             if faults:
-                errors = faults.get(page_check.ERRORS, 0)
+                errors = faults.get(ERRORS, 0)
                 self._tops["faulty"].add({"url": checked.url, "errors": errors, "faults": faults})
         if last.seconds is not None:
             milliseconds = round(1000 * last.seconds)

@@ -1,8 +1,8 @@
-"""``scrapy crawl monitor``: requests every known page of sites and stores status, size and other data.
+"""The spiders ``monitor`` and ``search``.
 
-The results show broken links, redirects and changes. Delays and robots.txt apply as in a news crawl.
-
-``scrapy crawl search``: searches the pages of sites for texts and stores where each text was found.
+``scrapy crawl monitor`` requests every known page of sites and stores status, size and other data. The
+results show broken links, redirects and changes. ``scrapy crawl search`` searches the pages of sites for
+texts and stores where each text was found. Delays and robots.txt apply as in a news crawl.
 """
 
 from __future__ import annotations
@@ -12,54 +12,56 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from lxml.html import HtmlElement
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
-from newsbot.apps.monitor import page_check
-from newsbot.apps.monitor import side_spiders as auxiliary
-from newsbot.apps.monitor.page_check import Answer, Target, needs_get, next_hop, to_check
+
 from newsbot.apps.monitor.report import site_report, write_reports
-from newsbot.apps.monitor.results import PageCheck, checks_of, keep_report
+from newsbot.apps.monitor.results import (
+    Answer,
+    PageCheck,
+    SearchResult,
+    Target,
+    checks_of,
+    faults_in,
+    keep_report,
+    needs_get,
+    next_hop,
+    searches_of,
+    to_check,
+    written_faults,
+)
+from newsbot.apps.monitor.side_spiders import SideSpider, fronts
+from newsbot.apps.search.phrases import Finder, Places, Wanted
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import parse_duration
 from newsbot.crawl.context import MAX_HOSTS
-from newsbot.crawl.failures import cause_for, cause_of_status
-from newsbot.crawl.scope import Arguments, count, given_values, words
+from newsbot.crawl.failures import NO_TLS, cause_for, cause_of, cause_of_status
+from newsbot.crawl.scope import Arguments, address, addresses, count, given_values, lines_of, words
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
 from newsbot.items import Bounded, Link, PageRecord, batched
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.pages.discovery.list_pages import find_links
+from newsbot.pages.discovery.list_pages import find_links, trap
 from newsbot.pages.extraction.page.charset import decode
+from newsbot.pages.extraction.page.visible import plain_lines, visible_text
 from newsbot.pages.rules.rule import Rule
-from newsbot.recrawl.planning import may_retry
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass
-from lxml.html import HtmlElement
-from scrapy import Request
-from newsbot.apps.monitor.results import SearchResult, searches_of
-from newsbot.apps.search.phrases import Finder, Places, Wanted
-from newsbot.crawl.failures import NO_TLS, cause_of, cause_of_status
-from newsbot.crawl.scope import Arguments, address, addresses, count, given_values, lines_of, words
-from newsbot.errors import ArgumentError, NotAnArticle
-from newsbot.items import Link
-from newsbot.pages.discovery.list_pages import find_links, trap
-from newsbot.pages.extraction.page.visible import plain_lines, visible_text
 
 MAX_PAGES = 10_000
 """Default of ``max_pages`` with ``follow=links``, because a site may have endless pages."""
 
-Follow = Literal["known", "links"]
-Method = Literal["HEAD", "GET"]
+Follow = str
+"""``known`` or ``links``."""
 
 MONITOR_HELP = {
     "sites": "domains of rule files, comma separated (default: all rules)",
@@ -77,7 +79,8 @@ MONITOR_HELP = {
 class Monitoring:
     """The arguments of one run."""
 
-    method: Method = "HEAD"
+    method: str = "HEAD"
+    """``HEAD`` or ``GET``."""
     follow: Follow = "known"
     max_pages: int | None = None
     min_age: float = 0.0
@@ -93,23 +96,28 @@ class Monitoring:
 def parse_monitoring(given: Mapping[str, Any]) -> Monitoring:
     """Return the checked arguments. Raises :class:`ArgumentError`, whose message says what is allowed."""
     values = given_values(given, MONITOR_HELP)
-    follow = _one_of("follow", values, ("known", "links"))
+    follow = _one_of(values, MONITOR_HELP, "follow", "known", "links")
     most = count("max_pages", values.get("max_pages"), MONITOR_HELP)
     return Monitoring(
-        method="GET" if _one_of("method", values, ("head", "get")) == "get" else "HEAD",
-        follow="links" if follow == "links" else "known",
+        method=_one_of(values, MONITOR_HELP, "method", "head", "get").upper(),
+        follow=follow,
         max_pages=most or (MAX_PAGES if follow == "links" else None),
         min_age=_age(values.get("min_age")),
         report=_report(values.get("report")),
-        scope=Arguments(sites=tuple(word.lower() for word in words(values.get("sites")))),
+        scope=Arguments(sites=_sites(values)),
     )
 
 
-def _one_of(name: str, values: Mapping[str, str], allowed: tuple[str, ...]) -> str:
+def _one_of(values: Mapping[str, str], known: Mapping[str, str], name: str, *allowed: str) -> str:
+    """Return the value of an argument; the first allowed value is the default."""
     value = values.get(name) or allowed[0]
     if value.lower() not in allowed:
-        raise ArgumentError(f"{name}={value}: invalid value; {name}: {MONITOR_HELP[name]}")
+        raise ArgumentError(f"{name}={value}: invalid value; {name}: {known[name]}")
     return value.lower()
+
+
+def _sites(values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(word.lower() for word in words(values.get("sites")))
 
 
 def _age(value: str | None) -> float:
@@ -136,23 +144,22 @@ HEADERS_ONLY = "headers_only"
 """Request meta key: True if the body of the response is not needed."""
 AHEAD = 500
 """Maximum number of waiting requests per site. All other pages are read from the crawl database later."""
-_TRIES = 3
+TRIES = 3
 """Maximum number of further tries of a page after a temporary error."""
 
 
-class MonitorSpider(auxiliary.SideSpider):
+class MonitorSpider(SideSpider):
     """Checks pages. Its arguments are in :class:`Monitoring`.
 
     Wrong arguments raise ``ArgumentError``.
     """
 
     name = "monitor"
+    parse_arguments = staticmethod(parse_monitoring)
+    asked: Monitoring
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
-        super().__init__(name)
-        self.asked = parse_monitoring(arguments)
-        self.arguments = self.asked.scope
-        self.max_pages = self.asked.max_pages
+        super().__init__(name, **arguments)
         self.counted: dict[str, dict[str, int]] = {}
         """The number of checks, by site and verdict."""
         self._no_head = Bounded[str, None](MAX_HOSTS)
@@ -164,11 +171,6 @@ class MonitorSpider(auxiliary.SideSpider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.headers_received, signal=signals.headers_received)
         return spider
-
-    @staticmethod
-    def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
-        """Return the arguments that all spiders share. Raises ``ArgumentError`` if an argument is wrong."""
-        return parse_monitoring(given).scope
 
     @property
     def storage(self) -> Storage:
@@ -206,7 +208,7 @@ class MonitorSpider(auxiliary.SideSpider):
     def _requests(self, rule: Rule) -> Iterator[Request]:
         """Yield the requests for the known pages of a site. If links are followed, its seeds come first."""
         if self.asked.follow == "links":
-            for url in auxiliary.fronts(rule):
+            for url in fronts(rule):
                 yield self.request_for(url, rule)
         pages = self.storage.pages.iter(site=rule.domain)
         for some in batched(pages, AHEAD):
@@ -292,7 +294,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 self._no_head.add(host_key(response.url))
             yield self._request(response.url, target, "GET", tries + 1)
             return
-        if response.status >= 400 and (again := self._again(request, cause_of_status(response.status))):
+        if response.status >= 400 and (again := self.again(request, cause_of_status(response.status), TRIES)):
             yield again
             return
         step = next_hop(response.status, response.headers.get("Location"), response.url, target)
@@ -316,7 +318,7 @@ class MonitorSpider(auxiliary.SideSpider):
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         cause = cause_for(request.url, failure.value)
-        again = self._again(request, cause)
+        again = self.again(request, cause, TRIES)
         if again is not None:
             yield again
             return
@@ -327,12 +329,6 @@ class MonitorSpider(auxiliary.SideSpider):
             await self.context.calls.run(self._save, check)
         self._count(check)
         yield _item(check)
-
-    def _again(self, request: Request, cause: str) -> Request | None:
-        tries = int(request.meta[ASIDE_KEY]) + 1
-        if tries > _TRIES or not may_retry(cause, tries):
-            return None
-        return request.replace(meta={**request.meta, ASIDE_KEY: tries})
 
     def _is_ours(self, url: str, target: Target) -> bool:
         """Return True if the URL belongs to the checked site. Redirects to other sites are not followed."""
@@ -415,22 +411,34 @@ def _answer(response: Response, fault: str | None) -> Answer:
     )
 
 
+def _media_of(response: Response) -> str:
+    return content_type_of(response).partition(";")[0].strip().lower()
+
+
 def _is_html(response: Response) -> bool:
-    media = content_type_of(response).partition(";")[0].strip().lower()
+    media = _media_of(response)
     return not media or "html" in media
 
 
+def _text_of(response: Response) -> str:
+    return decode(response.body, http_content_type_encoding(content_type_of(response)))
+
+
+def _tree_of(response: Response) -> HtmlElement | None:
+    """Return the tree of a page; None if it is empty, or an image with an HTML content type."""
+    with suppress(NotAnArticle):
+        return tree_of(response)
+    return None
+
+
 def _markup_of(response: Response) -> str:
-    html = decode(response.body, http_content_type_encoding(content_type_of(response)))
-    return page_check.written(page_check.faults_in(html, response.url))
+    return written_faults(faults_in(_text_of(response), response.url))
 
 
 def _links_on(response: Response) -> list[Link]:
     """Return the links of a page. The function may run in any thread."""
-    try:
-        return find_links(tree_of(response), response.url)
-    except NotAnArticle:  # the page is empty, or it is an image with an HTML content type
-        return []
+    tree = _tree_of(response)
+    return [] if tree is None else find_links(tree, response.url)
 
 
 def _item(check: PageCheck) -> dict[str, Any]:
@@ -510,54 +518,40 @@ def parse_searching(given: Mapping[str, Any]) -> Searching:
     return Searching(
         name=name[:MAX_NAME],
         finder=finder,
-        follow=_follow(values.get("follow")),
+        follow=_one_of(values, SEARCH_HELP, "follow", "links", "known"),
         max_pages=count("max_pages", values.get("max_pages"), SEARCH_HELP) or MAX_PAGES,
         scope=Arguments(
-            sites=tuple(word.lower() for word in words(values.get("sites"))),
+            sites=_sites(values),
             urls=tuple(address("url", url) for url in urls),
         ),
     )
-
-
-def _follow(value: str | None) -> Follow:
-    if value in (None, "", "links"):
-        return "links"
-    if value == "known":
-        return "known"
-    raise ArgumentError(f"follow={value}: invalid value; follow: {SEARCH_HELP['follow']}")
 
 
 DEPTH = "depth_from_start"
 """Request meta key: number of clicks from a seed or known page to this page."""
 
 
-class SearchSpider(auxiliary.SideSpider):
+class SearchSpider(SideSpider):
     """Searches pages. Its arguments are in :class:`Searching`.
 
     Wrong arguments raise ``ArgumentError``.
     """
 
     name = "search"
+    parse_arguments = staticmethod(parse_searching)
+    asked: Searching
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
-        super().__init__(name)
-        self.search = parse_searching(arguments)
-        self.arguments = self.search.scope
-        self.max_pages = self.search.max_pages
+        super().__init__(name, **arguments)
         self.counted = {"pages": 0, "found_on": 0, "hits": 0, "errors": 0}
-
-    @staticmethod
-    def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
-        """Return the arguments that all spiders share. Raises ``ArgumentError`` if an argument is wrong."""
-        return parse_searching(given).scope
 
     async def start(self) -> AsyncIterator[Any]:
         """Yield requests for the seeds, then for all known pages of the sites."""
         context = self.context
         domains = {rule.domain: rule for rule in self.crawl.scope.selected_rules()}
         for rule in domains.values():
-            if self.search.follow == "links":
-                for url in auxiliary.fronts(rule):
+            if self.asked.follow == "links":
+                for url in fronts(rule):
                     yield self._request(url, rule)
         for url in self.arguments.urls:
             rule = context.rule_for(url)
@@ -591,12 +585,12 @@ class SearchSpider(auxiliary.SideSpider):
             self.context.count("search/no_text")
             return
         # The search runs in a thread, because a regular expression may take up to its time limit on one page.
-        found, whole = await asyncio.to_thread(self.search.finder.find, text)
+        found, whole = await asyncio.to_thread(self.asked.finder.find, text)
         if not whole:
             self.context.count("search/cut_short")
             logger.warning("search cut short url=%s; the expressions took too long", response.url)
         await self._keep(response, rule, found)
-        if tree is not None and self.search.follow == "links":
+        if tree is not None and self.asked.follow == "links":
             links = await asyncio.to_thread(find_links, tree, response.url)
             for request in self._requests(links, response, rule):
                 yield request
@@ -607,7 +601,7 @@ class SearchSpider(auxiliary.SideSpider):
             return  # the page was removed while it was read
         results = [
             SearchResult(
-                search=self.search.name,
+                search=self.asked.name,
                 text=wanted.text,
                 regex=wanted.regex,
                 url=url,
@@ -646,8 +640,8 @@ class SearchSpider(auxiliary.SideSpider):
             # Many sites respond only to http or only to https.
             yield request.replace(url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries})
             return
-        if request is not None and tries < 3 and may_retry(cause, tries):
-            yield request.replace(meta={**request.meta, ASIDE_KEY: tries})
+        if request is not None and (again := self.again(request, cause, TRIES - 1)):
+            yield again
             return
         self.counted["errors"] += 1
         self.context.count(f"errors/{cause}")
@@ -657,7 +651,7 @@ class SearchSpider(auxiliary.SideSpider):
         counts = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
         logger.info(
             "search ended reason=%s %s; see: %s searches show '%s'",
-            *(reason, counts, PROGRAM, self.search.name),
+            *(reason, counts, PROGRAM, self.asked.name),
         )
 
 
@@ -666,14 +660,7 @@ def _read(response: Response) -> tuple[HtmlElement | None, str | None]:
 
     The tree is None if the page is not HTML. The text is None if the page has no text.
     """
-    content_type = content_type_of(response)
-    kind = content_type.partition(";")[0].strip().lower()
-    if kind == "text/plain":
-        return None, plain_lines(decode(response.body, http_content_type_encoding(content_type)))
-    if kind and "html" not in kind:
-        return None, None
-    try:
-        tree = tree_of(response)
-    except NotAnArticle:  # the page is empty, or it is an image with an HTML content type
-        return None, None
-    return tree, visible_text(tree)
+    if _media_of(response) == "text/plain":
+        return None, plain_lines(_text_of(response))
+    tree = _tree_of(response) if _is_html(response) else None
+    return tree, None if tree is None else visible_text(tree)

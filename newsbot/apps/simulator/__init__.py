@@ -19,10 +19,10 @@ Files for the comparison of polling policies on feeds, section pages and article
 
 Files for both:
 
-* ``control``: the run log, and its control over HTTP
-* ``command``: the actions of ``scrapy simulate``; ``arguments`` declares them
-* ``files``: reads and writes tables, logs and runs (Parquet and CSV)
-* ``report``: writes report.html with charts by matplotlib
+* ``command``: the actions of ``scrapy simulate``, the run log, and its control over HTTP; ``arguments``
+  declares the actions
+* ``files``: reads and writes tables, logs and runs (Parquet and CSV), and writes report.html with charts by
+  matplotlib
 """
 
 from newsbot.config.apps import App

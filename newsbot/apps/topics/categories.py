@@ -342,12 +342,10 @@ def categories(notes: Notes) -> dict[str, Category]:
 
 def _category(name: str, note: Mapping[str, Any]) -> Category:
     row = {one.name: note[one.name] for one in fields(Category) if one.name in note}
-    given = row.get("definition", {})
+    given: dict[str, Any] = row.get("definition", {})
     lists: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in given.items()}
-    definition = Definition(**lists)
-    return Category(
-        **{**row, "name": name, "definition": definition, "figures": Figures(**row.get("figures", {}))}
-    )
+    made = {"name": name, "definition": Definition(**lists), "figures": Figures(**row.get("figures", {}))}
+    return Category(**row | made)
 
 
 def define(notes: Notes, name: str, definition: Definition) -> None:
@@ -432,17 +430,9 @@ class Examples:
     def figures(self, site: str | None = None) -> Figures:
         """Return the figures of a site, or of all: of the articles that belong to a category for sure."""
         assert self.judged is not None
-        found = Figures()
-        for own, wanted, sure, here in zip(
-            self.judged.found, self.wanted, self.sure, self.sites, strict=True
-        ):
-            if sure and site in (None, here):
-                found = Figures(
-                    found.right + bool(own and wanted),
-                    found.wrong + bool(own and not wanted),
-                    found.missed + bool(wanted and not own),
-                )
-        return found
+        here = [site in (None, one) for one in self.sites]
+        used = np.array(self.sure) & np.array(here)
+        return figures(self.judged.found[used], np.array(self.wanted)[used])
 
 
 def learn(storage: Storage, search: ArticleSearch, name: str) -> tuple[Examples, Model]:

@@ -121,15 +121,7 @@ def show(call: Call) -> None:
     call.listing(
         rows,
         columns("category | probability > | threshold > | belongs"),
-        (
-            (
-                row["category"],
-                _shown(row["probability"]),
-                _shown(row["threshold"]),
-                "yes" if row["belongs"] else "no",
-            )
-            for row in rows
-        ),
+        ([_shown(value) for value in row.values()] for row in rows),
         empty="no category",
     )
 
@@ -193,12 +185,12 @@ def _row(one: Category) -> dict[str, Any]:
         "others": one.others,
         "threshold": one.threshold,
         "learned": iso(utc(one.learned)) if one.learned else None,
-        **_values(one.figures.precision, one.figures.recall, one.figures.f1),
+        **_values(one.figures),
     }
 
 
-def _values(precision: float, recall: float, f1: float) -> dict[str, float]:
-    return {"precision": round(precision, 4), "recall": round(recall, 4), "f1": round(f1, 4)}
+def _values(found: topics.Figures) -> dict[str, float]:
+    return {name: round(getattr(found, name), 4) for name in ("precision", "recall", "f1")}
 
 
 def _figures(examples: Examples, site: str | None, articles: int) -> dict[str, Any]:
@@ -207,7 +199,7 @@ def _figures(examples: Examples, site: str | None, articles: int) -> dict[str, A
         "site": site,
         "articles": articles,
         "examples": found.right + found.missed,
-        **_values(found.precision, found.recall, found.f1),
+        **_values(found),
     }
 
 
@@ -230,6 +222,8 @@ def _summary(one: Category) -> str:
 
 
 def _shown(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.2f}" if isinstance(value, float) else value
 
 
