@@ -18,13 +18,17 @@ from newsbot import __version__
 from newsbot.apps.simulator.command import RunLog, listening
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
+    History,
     make_changes,
     make_pages,
     make_queries,
     make_routes,
+    pack,
+    run_robots,
+    run_sensor,
     stream,
 )
-from newsbot.apps.simulator.runs import SCHEMES, Exchange, History, pack, run_robots, run_schemes, run_sensor
+from newsbot.apps.simulator.schemes import SCHEMES, Exchange, run_schemes
 from newsbot.errors import ArgumentError, UserError
 from tests.commandline import ROOT, Place
 

@@ -21,16 +21,7 @@ from datetime import UTC, datetime, timedelta
 
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
-from newsbot.apps.archive.cdx import (
-    Capture,
-    CommonCrawl,
-    Index,
-    PacedClient,
-    Part,
-    RemoteFault,
-    Wanted,
-    Wayback,
-)
+from newsbot.apps.archive import cdx
 from newsbot.apps.archive.importing import Importer, Progress, show_counts
 from newsbot.apps.archive.reader import Page
 from newsbot.backends import open_rules, open_storage
@@ -73,7 +64,7 @@ class Backfill(Importer):
     """Imports captures of one site."""
 
     def __init__(
-        self, settings: Settings, tell: Callable[[str], None], wanted: Wanted, max_pages: int | None
+        self, settings: Settings, tell: Callable[[str], None], wanted: cdx.Wanted, max_pages: int | None
     ) -> None:
         super().__init__(settings, tell)
         self._wanted, self._max_pages = wanted, max_pages
@@ -81,7 +72,7 @@ class Backfill(Importer):
         self._site = SiteFamilies.read(self._crawl.families.of(wanted.domain).plain())
         self._tried = Bounded[bytes, None](MAX_TRIED)
 
-    def collect(self, name: str, index: Index, *, again: bool) -> Progress:
+    def collect(self, name: str, index: cdx.Index, *, again: bool) -> Progress:
         """Read an index from the stored position on, and import its captures; return the progress.
 
         The position is that of a part of the index, and the number of its captures that are done (``line``).
@@ -100,7 +91,7 @@ class Backfill(Importer):
         new = counted(counts["new"], "new article")
         return f"{progress.name}: {progress.label}: {captures}, {requested}, {new}"
 
-    async def _read_index(self, progress: Progress, index: Index) -> None:
+    async def _read_index(self, progress: Progress, index: cdx.Index) -> None:
         counts, at = progress.counts, progress.at
         before, skip = counts["requested"], at["line"]
         try:
@@ -113,7 +104,7 @@ class Backfill(Importer):
                         return
                     try:
                         await self._take(index, [one for _, one in captures], counts)
-                    except RemoteFault as fault:
+                    except cdx.RemoteFault as fault:
                         if failed is not None:
                             at["line"], counts["captures"] = failed
                             counts["missing"] -= 1
@@ -132,14 +123,14 @@ class Backfill(Importer):
                 counts["captures"] += len(part.captures) - at["line"]
                 at["line"], skip = len(part.captures), 0
             progress.done = True
-        except RemoteFault as fault:
+        except cdx.RemoteFault as fault:
             progress.fault = str(fault)
         finally:
             self._save(progress)
 
-    def _chosen(self, part: Part, skip: int) -> Iterator[list[tuple[int, Capture]]]:
+    def _chosen(self, part: cdx.Part, skip: int) -> Iterator[list[tuple[int, cdx.Capture]]]:
         """Yield the captures to request, those of one page together, with their numbers in the part."""
-        pages: dict[bytes, list[tuple[int, Capture]]] = {}
+        pages: dict[bytes, list[tuple[int, cdx.Capture]]] = {}
         for number, capture in enumerate(part.captures[skip:], start=skip):
             if (key := self._key(capture)) is not None:
                 pages.setdefault(key, []).append((number, capture))
@@ -149,7 +140,7 @@ class Backfill(Importer):
                 self._tried.add(key)
                 yield captures
 
-    def _key(self, capture: Capture) -> bytes | None:
+    def _key(self, capture: cdx.Capture) -> bytes | None:
         """Return the fingerprint of a page that may be an article of the time, else None."""
         try:
             rule = self._context.rule_for(capture.url)
@@ -183,7 +174,7 @@ class Backfill(Importer):
         since, until = self._wanted.since, self._wanted.until
         return moment < since - more or (until is not None and moment >= until + more)
 
-    async def _take(self, index: Index, captures: Sequence[Capture], counts: Counter[str]) -> None:
+    async def _take(self, index: cdx.Index, captures: Sequence[cdx.Capture], counts: Counter[str]) -> None:
         """Request the captures of a page, the oldest first, until one of them is an article."""
         url = captures[0].url
         rule = self._context.rule_for(url)
@@ -234,17 +225,19 @@ def backfill(call: Call) -> int:
     if options.until and options.since >= options.until:
         raise ArgumentError("--since is not before --until: no article would match")
     first, last = datetime(1990, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)  # days can be added
-    wanted = Wanted(
+    wanted = cdx.Wanted(
         domain=open_rules(settings).for_url(f"https://{domain}/").domain,
         since=min(max(options.since, first), last),
         until=options.until and min(max(options.until, first), last),
     )
     places = [name for name in PLACES if name in (options.places or PLACES)]
     code = _crawl_site(call, wanted) if "site" in places else 0
-    client = PacedClient(str(settings["USER_AGENT"]), number_of(settings, "NEWSBOT_ARCHIVE_DELAY"), call.note)
-    indexes: dict[str, Index] = {
-        "wayback": Wayback(settings["NEWSBOT_WAYBACK"], client),
-        "commoncrawl": CommonCrawl(settings["NEWSBOT_COMMON_CRAWL"], settings["NEWSBOT_CC_NEWS"], client),
+    client = cdx.PacedClient(
+        str(settings["USER_AGENT"]), number_of(settings, "NEWSBOT_ARCHIVE_DELAY"), call.note
+    )
+    indexes: dict[str, cdx.Index] = {
+        "wayback": cdx.Wayback(settings["NEWSBOT_WAYBACK"], client),
+        "commoncrawl": cdx.CommonCrawl(settings["NEWSBOT_COMMON_CRAWL"], settings["NEWSBOT_CC_NEWS"], client),
     }
     results = []
     with closing(Backfill(settings, call.note, wanted, options.max_pages)) as archives:
@@ -256,7 +249,7 @@ def backfill(call: Call) -> int:
     return 1 if code or any(one.fault for one in results) else 0
 
 
-def _crawl_site(call: Call, wanted: Wanted) -> int:
+def _crawl_site(call: Call, wanted: cdx.Wanted) -> int:
     """Crawl the site itself in another process; return its exit code."""
     with closing(open_storage(call.settings)) as storage:
         note = storage.notes.all(KIND + wanted.domain).get("site", {})

@@ -114,11 +114,6 @@ class Progress:
     """When the position was last written and reported (monotonic seconds)."""
 
 
-def is_address(name: str) -> bool:
-    """Return True if ``name`` is a URL, not a local file."""
-    return name.startswith(("http://", "https://"))
-
-
 def _identity(stream: BinaryIO) -> bytes:
     """Return the identity of a local file, made from its start and its size.
 
@@ -173,7 +168,7 @@ class Importer:
         try:
             if Path(name).is_dir():
                 return asyncio.run(self._import_folder(Path(name)))
-            if not is_address(name):
+            if not name.startswith(("http://", "https://")):
                 with Path(name).open("rb") as stream:
                     return self._run(name, _identity(stream), stream, again=again)
             agent = str(self._crawler.settings["USER_AGENT"])

@@ -30,18 +30,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.settings import BaseSettings
 
-from newsbot.apps.archive.writer import (
-    COPIED,
-    INDEX,
-    SUFFIX,
-    Exchange,
-    Uploads,
-    WarcFolder,
-    line_of,
-    lines_in,
-    packed_records,
-    write_index,
-)
+from newsbot.apps.archive import writer
 from newsbot.clock import Clock
 from newsbot.config.settings import SettingsLike, number_of, value_of
 from newsbot.crawl.assembly import Crawl
@@ -66,7 +55,7 @@ class Archive:
 
     def __init__(
         self,
-        folder: WarcFolder,
+        folder: writer.WarcFolder,
         count: Callable[[str], None],
         clock: Clock = time.monotonic,
         *,
@@ -83,7 +72,7 @@ class Archive:
         """Number of exchanges lost since the last successful write."""
         self._next_try = 0.0
 
-    async def keep(self, exchange: Exchange) -> None:
+    async def keep(self, exchange: writer.Exchange) -> None:
         """Write an exchange. If it cannot be written, it is counted as lost and nothing is raised."""
         # After a fault, one exchange every REST seconds is written as a test. All others are lost.
         if self._lost and self._clock() < self._next_try:
@@ -117,11 +106,11 @@ class Archive:
         if self._uploads is not None:
             self._uploads.close()
 
-    def _write(self, exchange: Exchange) -> None:
-        response, request = packed_records(exchange)
+    def _write(self, exchange: writer.Exchange) -> None:
+        response, request = writer.packed_records(exchange)
         name, offset = self._folder.write(response + request)
         if exchange.status != HTTPStatus.NOT_MODIFIED:  # its record refers to the page of an earlier visit
-            self._lines.setdefault(name, []).append(line_of(exchange, name, offset, len(response)))
+            self._lines.setdefault(name, []).append(writer.line_of(exchange, name, offset, len(response)))
 
     def _lose(self) -> None:
         self._lost += 1
@@ -134,7 +123,7 @@ class Indexes:
     ``uploads`` then copies the file and its index.
     """
 
-    def __init__(self, uploads: Uploads | None = None) -> None:
+    def __init__(self, uploads: writer.Uploads | None = None) -> None:
         self.uploads = uploads
         self.lines: dict[str, list[str]] = {}
         """The lines of open files, by their final names."""
@@ -143,7 +132,7 @@ class Indexes:
         """Write the index of a file. A fault is logged: searches then read the file itself."""
         known = self.lines.pop(path.name, None)
         try:
-            write_index(path, lines_in(path) if known is None else known)
+            writer.write_index(path, writer.lines_in(path) if known is None else known)
         except OSError as error:
             logger.error("archive without index file=%s fault=%s", path, error.strerror or error)
         if self.uploads is not None:
@@ -167,10 +156,12 @@ def open_archive(
     if not settings.getbool("ROBOTSTXT_OBEY"):
         about = about.replace("robots: obey", "robots: ignore")
     bucket = value_of(settings, "NEWSBOT_WARC_S3")
-    uploads = Uploads(bucket) if bucket else None
+    uploads = writer.Uploads(bucket) if bucket else None
     try:
         indexes = Indexes(None if is_check else uploads)
-        folder = WarcFolder(Path(name).expanduser(), max_size=size, about=about, finished=indexes.finished)
+        folder = writer.WarcFolder(
+            Path(name).expanduser(), max_size=size, about=about, finished=indexes.finished
+        )
         if indexes.uploads is not None:
             indexes.uploads.start(folder.folder)
         return Archive(folder, count, indexes=indexes)
@@ -198,17 +189,17 @@ def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
         raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
     folder = Path(name).expanduser()
     bucket = value_of(settings, "NEWSBOT_WARC_S3")
-    uploads = Uploads(bucket) if bucket else None
+    uploads = writer.Uploads(bucket) if bucket else None
     count = 0
     try:
-        for path in sorted(folder.glob(f"*{SUFFIX}")):
+        for path in sorted(folder.glob(f"*{writer.SUFFIX}")):
             with suppress(FileNotFoundError):  # another process has pruned the file in the meantime
                 # A file that is not in the object store yet is kept.
                 if path.stat().st_mtime < before and (uploads is None or uploads.has(path)):
                     count += 1
                     if delete:
                         path.unlink()
-                        for ending in (INDEX, COPIED):
+                        for ending in (writer.INDEX, writer.COPIED):
                             path.with_name(path.name + ending).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror or error}") from error
@@ -269,11 +260,11 @@ class ArchiveMiddleware(Middleware):
             await keep_page(self._context, self._removals, response)
 
 
-def _exchange(request: Request, response: Response) -> Exchange:
+def _exchange(request: Request, response: Response) -> writer.Exchange:
     # What the rule of the site gives may be secret, and so may be the cookies that the site returns for it.
     given = [name.encode() for name in request.meta.get(GIVEN_KEY, ()) if name not in _PUBLIC]
     hidden = {*given, *([b"Set-Cookie"] if request.headers.get("Cookie") or given else ())}
-    return Exchange(
+    return writer.Exchange(
         url=response.url,
         at=datetime.now(UTC),
         method=request.method,

@@ -21,16 +21,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from newsbot.apps.demo.server import (
-    DEFAULT_ARTICLES,
-    MAX_ARTICLES,
-    MIN_ARTICLES,
-    DemoServer,
-    Expected,
-    Manifest,
-    ServedRequest,
-    this_hour,
-)
+from newsbot.apps.demo import server as web
 from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
@@ -98,7 +89,7 @@ class Report:
         return [*rows, ("all", *(sum(row[at] for row in rows) for at in range(1, len(COLUMNS))))]
 
 
-def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
+def compare(articles: Iterable[Article], manifest: web.Manifest) -> Report:
     """Return the differences between the stored articles and the manifest.
 
     The articles may have any order.
@@ -132,7 +123,7 @@ def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
     return report
 
 
-def _wrong(article: Article, expected: Expected) -> list[Fault]:
+def _wrong(article: Article, expected: web.Expected) -> list[Fault]:
     """Return the first fault in the content of a stored article, or an empty list."""
     if _plain(article.title) != _plain(expected.title):
         return [Fault("wrong title", expected.url, f"{article.title!r} instead of {expected.title!r}")]
@@ -168,7 +159,7 @@ class Judged:
     """Number of pairs with a wrong result: different news in one story, or the same news in two stories."""
 
 
-def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
+def judge(articles: Iterable[Article], manifest: web.Manifest) -> list[Judged]:
     """Compare the stories that newsbot has made from the articles with the stories in the manifest."""
     known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
     keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
@@ -222,7 +213,7 @@ class Figures:
         return round(self.articles_fetched / self.pages_fetched, 4) if self.pages_fetched else 1.0
 
 
-def count_log(log: Iterable[ServedRequest], manifest: Manifest) -> Figures:
+def count_log(log: Iterable[web.ServedRequest], manifest: web.Manifest) -> Figures:
     """Return the counts of a request log. ``manifest`` describes the web that was crawled."""
     figures = Figures()
     owners = {_key(address): article.url for article in manifest.articles for address in article.addresses}
@@ -295,10 +286,10 @@ def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
                     f"{folder} contains a demo with {counted(known, 'article')}; "
                     f"use --articles {known} or another folder"
                 )
-            return known, now or this_hour()
-        articles, now = articles or DEFAULT_ARTICLES, this_hour()
-        if not MIN_ARTICLES <= articles <= MAX_ARTICLES:
-            raise ArgumentError(f"--articles {articles}: must be {MIN_ARTICLES} to {MAX_ARTICLES}")
+            return known, now or web.this_hour()
+        articles, now = articles or web.DEFAULT_ARTICLES, web.this_hour()
+        if not web.MIN_ARTICLES <= articles <= web.MAX_ARTICLES:
+            raise ArgumentError(f"--articles {articles}: must be {web.MIN_ARTICLES} to {web.MAX_ARTICLES}")
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"articles": articles, "now": now.isoformat()}), encoding="utf-8")
     except OSError as error:
@@ -310,14 +301,14 @@ def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
     return articles, now
 
 
-def _server(folder: Path, articles: int, now: datetime) -> DemoServer:
+def _server(folder: Path, articles: int, now: datetime) -> web.DemoServer:
     try:
-        return DemoServer(folder / SITE_FOLDER, articles=articles, now=now)
+        return web.DemoServer(folder / SITE_FOLDER, articles=articles, now=now)
     except OSError as error:
         raise DataUnavailable(f"{folder}: {error.strerror}; give --data another folder") from error
 
 
-def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
+def _crawl(server: web.DemoServer, folder: Path, *, as_json: bool) -> int:
     """Run ``scrapy crawl`` as a child process with its output on this terminal. Return the exit code."""
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
@@ -394,7 +385,7 @@ def _as_document(
     }
 
 
-def _keep_serving(call: Call, server: DemoServer) -> None:
+def _keep_serving(call: Call, server: web.DemoServer) -> None:
     call.note(
         f"still serving; set http_proxy={server.address} and open {server.manifest.homes[0]} (Ctrl-C ends)"
     )

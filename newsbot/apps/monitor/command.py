@@ -10,16 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from newsbot.apps.monitor.report import (
-    Row,
-    broken_rows,
-    change_rows,
-    facts,
-    faulty_rows,
-    moved_rows,
-    site_report,
-    write_reports,
-)
+from newsbot.apps.monitor import report as reports
 from newsbot.apps.monitor.results import (
     Searches,
     SearchResult,
@@ -63,10 +54,10 @@ def show(call: Call) -> None:
     with stored(call.settings) as storage:
         domain = _known(storage.notes, ascii_host(options.domain))
         limit = options.limit or (SHOWN if options.html is None and not call.json else 1000)
-        report = site_report(storage, domain, limit=limit)
+        report = reports.site_report(storage, domain, limit=limit)
     if options.html is not None:
         try:
-            write_reports(Path(options.html), [report], time.time())
+            reports.write_reports(Path(options.html), [report], time.time())
         except OSError as error:
             raise UserError(f"{options.html}: cannot be written ({error.strerror})") from error
         call.note(f"written: {options.html}")
@@ -130,15 +121,15 @@ def _check_row(one: Any) -> tuple[object, ...]:
 
 
 def _print(call: Call, report: Mapping[str, Any]) -> None:
-    call.table((Column(report["site"]), Column("", wide=True)), facts(report))
+    call.table((Column(report["site"]), Column("", wide=True)), reports.facts(report))
     pages = "answer | since | linked from > | {} * | linked from these *"
     changed = sum(report["changes_count"].values())
-    tables: tuple[tuple[int, str, Iterator[Row]], ...] = (
-        (report["broken_count"], pages.format("broken"), broken_rows(report["broken"])),
-        (report["refused_count"], pages.format("refused"), broken_rows(report["refused"])),
-        (changed, "what | before | now | changed *", change_rows(report["changes"])),
-        (report["moved_count"], "moved * | hops *", moved_rows(report["moved"])),
-        (report["faulty_count"], "faults * | page *", faulty_rows(report["faulty"])),
+    tables: tuple[tuple[int, str, Iterator[reports.Row]], ...] = (
+        (report["broken_count"], pages.format("broken"), reports.broken_rows(report["broken"])),
+        (report["refused_count"], pages.format("refused"), reports.broken_rows(report["refused"])),
+        (changed, "what | before | now | changed *", reports.change_rows(report["changes"])),
+        (report["moved_count"], "moved * | hops *", reports.moved_rows(report["moved"])),
+        (report["faulty_count"], "faults * | page *", reports.faulty_rows(report["faulty"])),
     )
     for number, titles, rows in tables:
         if not number:

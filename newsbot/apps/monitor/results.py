@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -463,6 +464,7 @@ def _forget_sites(found: Found, checks: Checks, notes: Notes) -> None:
 
 
 REDIRECTS = (301, 302, 303, 307, 308)
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -489,19 +491,6 @@ class Target:
         """Return the headers of a conditional request (RFC 9110, section 13.1)."""
         validators = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in validators.items() if value}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """A response, or the reason why there is none (``fault``)."""
-
-    method: str
-    status: int | None = None
-    fault: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: int = 0
-    """Number of bytes received."""
-    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,40 +536,50 @@ def next_hop(status: int, location: bytes | None, url: str, target: Target) -> S
     return Step(ahead, url=to)
 
 
-def to_check(target: Target, answer: Answer, now: float) -> PageCheck:
-    """Return the check to store. If the answer has a fault, the check has no status.
+def to_check(
+    target: Target,
+    now: float,
+    method: str,
+    *,
+    status: int | None = None,
+    fault: str | None = None,
+    headers: Mapping[str, str] = NO_HEADERS,
+    received: int = 0,
+    seconds: float | None = None,
+) -> PageCheck:
+    """Return the check to store for a response, or for the reason why there is none (``fault``).
 
-    ``now`` is in POSIX seconds.
+    With a fault, the check has no status. ``now`` is in POSIX seconds, and ``received`` is the number of
+    bytes of the body.
     """
     return PageCheck(
         url=target.url,
         source=target.source,
         at=now,
         run=target.run,
-        method=answer.method,
+        method=method,
         # A response with a fault can have a status too, for example that of the last redirect of a loop.
-        status=None if answer.fault else answer.status,
-        fault=answer.fault,
-        size=_size(answer),
-        content_type=answer.headers.get("Content-Type"),
-        server=answer.headers.get("Server"),
-        seconds=None if answer.seconds is None else round(answer.seconds, 4),
-        etag=answer.headers.get("ETag"),
-        last_modified=answer.headers.get("Last-Modified"),
+        status=None if fault else status,
+        fault=fault,
+        size=_size(headers.get("Content-Length", "").strip(), status, received),
+        content_type=headers.get("Content-Type"),
+        server=headers.get("Server"),
+        seconds=None if seconds is None else round(seconds, 4),
+        etag=headers.get("ETag"),
+        last_modified=headers.get("Last-Modified"),
         hops=target.hops,
         found_on=target.found_on,
     )
 
 
-def _size(answer: Answer) -> int | None:
+def _size(stated: str, status: int | None, received: int) -> int | None:
     # Content-Length is preferred to the size of the body, because a response to HEAD has no body. In a 304
     # this header may be the size of the page or 0.
-    stated = answer.headers.get("Content-Length", "").strip()
     # 18 digits fit into the integers of SQLite
-    if stated.isascii() and stated.isdigit() and len(stated) < 19 and answer.status != 304:
+    if stated.isascii() and stated.isdigit() and len(stated) < 19 and status != 304:
         return int(stated)
     # Responses to HEAD and 304 responses have no body, so the size is unknown.
-    return answer.body or None
+    return received or None
 
 
 CONTENT, NEW = "content", "new"

@@ -26,7 +26,6 @@ from w3lib.encoding import http_content_type_encoding
 
 from newsbot.apps.monitor.report import site_report, write_reports
 from newsbot.apps.monitor.results import (
-    Answer,
     PageCheck,
     SearchResult,
     Target,
@@ -302,8 +301,8 @@ class MonitorSpider(SideSpider):
             yield self._request(step.url, step.target, str(request.method), tries + 1)
             return
         # A redirect that is not followed is stored too. It is circular, too long, or leads to another site.
-        answer = _answer(response, None if step is None else step.fault)
-        check = to_check(step.target if step else target, answer, self.context.clock())
+        ahead, fault = (target, None) if step is None else (step.target, step.fault)
+        check = _check_of(response, ahead, fault, self.context.clock())
         is_page = target.reads and response.status < 300 and _is_html(response)
         if is_page:
             check = replace(check, markup=await asyncio.to_thread(_markup_of, response))
@@ -323,8 +322,7 @@ class MonitorSpider(SideSpider):
             yield again
             return
         target: Target = request.cb_kwargs["target"]
-        answer = Answer(method=str(request.method), fault=cause)
-        check = to_check(target, answer, self.context.clock())
+        check = to_check(target, self.context.clock(), str(request.method), fault=cause)
         with suppress(DataError):  # the outage is logged already; the next run requests the page again
             await self.context.calls.run(self._save, check)
         self._count(check)
@@ -395,18 +393,20 @@ class MonitorSpider(SideSpider):
                 logger.error("monitor cannot write report=%s fault=%s", self.asked.report, error.strerror)
 
 
-def _answer(response: Response, fault: str | None) -> Answer:
+def _check_of(response: Response, target: Target, fault: str | None, now: float) -> PageCheck:
     headers = {
         name: value.decode("latin-1")
         for name in ("Content-Length", "Content-Type", "Server", "ETag", "Last-Modified")
         if (value := response.headers.get(name)) is not None
     }
-    return Answer(
-        method="GET" if response.request is None else str(response.request.method),
+    return to_check(
+        target,
+        now,
+        "GET" if response.request is None else str(response.request.method),
         status=response.status,
         fault=fault,
         headers=headers,
-        body=len(response.body),
+        received=len(response.body),
         seconds=response.meta.get("download_latency"),
     )
 

@@ -3,9 +3,9 @@
 Files for the published experiment of 2005, with robots and sensors on pages:
 
 * ``model``: optional packages and free memory; generates pages, change logs, query logs and routes, with
-  random numbers that depend only on their purpose
-* ``runs``: the compiled loops of robots and of sensors, their data, and the result of one run; twelve schemes
-  of co-operation of sites and search engines, on the same pages
+  random numbers that depend only on their purpose; the compiled loops of robots and of sensors, their data,
+  and the result of one run
+* ``schemes``: twelve schemes of co-operation of sites and search engines, on the same pages
 * ``experiment``: runs the plan of 54 situations and 7 variants for several seeds, makes tables, and compares
   them with the published figures
 

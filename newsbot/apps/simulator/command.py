@@ -32,41 +32,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from newsbot import __version__
 from newsbot.apps.simulator import experiment as experiments
-from newsbot.apps.simulator import files
+from newsbot.apps.simulator import files, model, site_world
 from newsbot.apps.simulator import strategies as comparison
 from newsbot.apps.simulator.experiment import MAX_SCALE, RUNS, summarize_checks
-from newsbot.apps.simulator.model import (
-    FREQUENCIES,
-    MAX_TIME,
-    Table,
-    estimate_rows,
-    make_changes,
-    make_pages,
-    make_queries,
-    make_routes,
-    require_memory,
-    stream,
-)
-from newsbot.apps.simulator.runs import (
-    SCHEMES,
-    History,
-    Run,
-    as_tables,
-    pack,
-    run_robots,
-    run_schemes,
-    run_sensor,
-)
-from newsbot.apps.simulator.site_world import (
-    UNITS,
-    Generated,
-    Recorded,
-    SiteSettings,
-    Worlds,
-    from_pages,
-    from_polls,
-    read_settings,
-)
+from newsbot.apps.simulator.model import History, Run, pack, run_robots, run_sensor
+from newsbot.apps.simulator.schemes import SCHEMES, as_tables, run_schemes
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, choose
 from newsbot.backends import stored
 from newsbot.cli.command import Call
@@ -90,7 +60,7 @@ class RunLog:
     def __init__(self, command: str, total: int, shown: Callable[[], object] = lambda: None) -> None:
         """``total`` is the number of runs, and ``shown`` is called after each of them."""
         self._command, self._total, self._shown = command, total, shown
-        self._rows: Table = []
+        self._rows: model.Table = []
         self._lock, self._going = threading.Lock(), threading.Event()
         self._going.set()
         self._last = self._began = time.monotonic()
@@ -121,7 +91,7 @@ class RunLog:
         """Continue after a pause."""
         self._going.set()
 
-    def rows(self) -> Table:
+    def rows(self) -> model.Table:
         """Return the rows of the table ``run_log``. ``seconds`` is the time since the previous row."""
         with self._lock:
             return list(self._rows)
@@ -369,15 +339,19 @@ def schemes(call: Call) -> int:
         raise ArgumentError(
             f"--pages {options.pages}: must be --sites ({options.sites}) to {files.MAX_PAGES}"
         )
-    rows = estimate_rows(options.pages, options.intensity) + estimate_rows(options.pages, options.queries)
-    require_memory(3 * BYTES_A_ROW * rows, f"{options.pages:,} pages with {rows:,} changes and queries")
+    rows = model.estimate_rows(options.pages, options.intensity) + model.estimate_rows(
+        options.pages, options.queries
+    )
+    model.require_memory(3 * BYTES_A_ROW * rows, f"{options.pages:,} pages with {rows:,} changes and queries")
     if folder:
         files.make_folder(folder)
     words = (options.seed, options.pages, options.time)
-    sizes = make_pages(options.pages, stream("pages", options.seed, options.pages))
-    changed = stream("changes", *words, options.intensity)
-    log = make_changes(sizes, options.time, options.intensity, FREQUENCIES[options.frequencies], changed)
-    asked = make_queries(options.pages, options.time, options.queries, stream("queries", *words))
+    sizes = model.make_pages(options.pages, model.stream("pages", options.seed, options.pages))
+    changed = model.stream("changes", *words, options.intensity)
+    log = model.make_changes(
+        sizes, options.time, options.intensity, model.FREQUENCIES[options.frequencies], changed
+    )
+    asked = model.make_queries(options.pages, options.time, options.queries, model.stream("queries", *words))
     with _running(call, "schemes", len(SCHEMES)) as run_log:
         found = run_schemes(
             pack(sizes, log, options.time),
@@ -420,8 +394,10 @@ def pages(call: Call) -> int:
     count = call.options.pages
     if count > files.MAX_PAGES:
         raise ArgumentError(f"--pages {count}: must be at most {files.MAX_PAGES}")
-    require_memory(BYTES_A_ROW * count, f"{count:,} pages")
-    files.write_pages(call.options.output, make_pages(count, stream("pages", call.options.seed, count)))
+    model.require_memory(BYTES_A_ROW * count, f"{count:,} pages")
+    files.write_pages(
+        call.options.output, model.make_pages(count, model.stream("pages", call.options.seed, count))
+    )
     return _written(call, call.options.output, "pages", count)
 
 
@@ -429,7 +405,9 @@ def changes(call: Call) -> int:
     """Write a random change log for a file of pages."""
     options = call.options
     sizes, key = _log_inputs(call, "change")
-    log = make_changes(sizes, options.time, options.intensity, FREQUENCIES[options.frequencies], key)
+    log = model.make_changes(
+        sizes, options.time, options.intensity, model.FREQUENCIES[options.frequencies], key
+    )
     files.write_changes(options.output, log)
     return _written(call, options.output, "changes", log.rows)
 
@@ -437,7 +415,7 @@ def changes(call: Call) -> int:
 def queries(call: Call) -> int:
     """Write a random query log for a file of pages."""
     sizes, key = _log_inputs(call, "query")
-    log = make_queries(len(sizes), call.options.time, call.options.intensity, key)
+    log = model.make_queries(len(sizes), call.options.time, call.options.intensity, key)
     files.write_queries(call.options.output, log)
     return _written(call, call.options.output, "queries", log.rows)
 
@@ -447,7 +425,7 @@ def routes(call: Call) -> int:
     count = len(files.read_pages(call.options.pages))
     if call.options.robots > count:
         raise ArgumentError(f"--robots {call.options.robots}: must be at most {count}, the number of pages")
-    files.write_routes(call.options.output, make_routes(count, call.options.robots))
+    files.write_routes(call.options.output, model.make_routes(count, call.options.robots))
     return _written(call, call.options.output, "robots", call.options.robots, "routes")
 
 
@@ -457,7 +435,7 @@ def robot(call: Call, *, modified: bool = False) -> int:
     history, count = _history(call)
     route = files.read_routes(options.routes, count)
     kind = "modified robot" if modified else "robot"
-    run = run_robots(history, route, options.time, stream("run", options.seed, kind), modified=modified)
+    run = run_robots(history, route, options.time, model.stream("run", options.seed, kind), modified=modified)
     return _finish(call, f"{route.robots} {kind}{'s' if route.robots > 1 else ''}", run)
 
 
@@ -470,7 +448,7 @@ def sensor(call: Call) -> int:
     """Run sensors on files of pages, changes and queries, and write the run."""
     history, count = _history(call)
     log = files.read_queries(call.options.queries, count)
-    run = run_sensor(history, log, call.options.time, stream("run", call.options.seed, "sensor"))
+    run = run_sensor(history, log, call.options.time, model.stream("run", call.options.seed, "sensor"))
     return _finish(call, "sensors", run)
 
 
@@ -517,7 +495,10 @@ def _policies(
     if call.json:
         call.document(document)
         return 0
-    titles = [f"{name} {UNITS[name]}" if UNITS[name] in ("%", "min") else name for name in SHOWN]
+    titles = [
+        f"{name} {site_world.UNITS[name]}" if site_world.UNITS[name] in ("%", "min") else name
+        for name in SHOWN
+    ]
     rows = [
         [one.choice.label, *budget, *(files.estimate_text(one.figures[name]) for name in SHOWN)]
         for one, *budget in zip(found, *([budgets] if budgets else []), strict=True)
@@ -529,7 +510,7 @@ def _policies(
     return 0
 
 
-def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, Worlds, list[int]]:
+def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, site_world.Worlds, list[int]]:
     """Read the options that :func:`compare` and :func:`plan` have in common.
 
     Returns the policies, the settings of push, the worlds, and the seeds.
@@ -538,7 +519,7 @@ def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, Worlds, list[int]
     for name, most in (("seeds", MAX_SEEDS), ("servers", MAX_SERVERS)):
         if getattr(options, name) > most:
             raise ArgumentError(f"--{name} {getattr(options, name)}: must be at most {most}")
-    settings, choices = read_settings(options.world), choose(options.policies, options.request)
+    settings, choices = site_world.read_settings(options.world), choose(options.policies, options.request)
     try:
         loss = float(options.loss.removesuffix("%")) / (100 if options.loss.endswith("%") else 1)
     except ValueError:
@@ -568,13 +549,15 @@ def _seeds_text(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"means over {len(seeds)} seeds from {seeds[0]}"
 
 
-def _worlds(call: Call, settings: SiteSettings) -> Worlds:
+def _worlds(call: Call, settings: site_world.SiteSettings) -> site_world.Worlds:
     if not call.options.from_data:
-        return Generated(settings)
+        return site_world.Generated(settings)
     with stored(call.settings) as storage:
         kinds = {one.url: one.kind for one in storage.sources.iter()}
-        sources = from_polls(storage.sources.polls(), kinds)
-        return Recorded([*sources, *from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings)
+        sources = site_world.from_polls(storage.sources.polls(), kinds)
+        return site_world.Recorded(
+            [*sources, *site_world.from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings
+        )
 
 
 @contextmanager
@@ -611,13 +594,13 @@ def _log_inputs(call: Call, what: str) -> tuple[Any, Any]:
     options = call.options
     _check_time(options.time)
     sizes, intensity = files.read_pages(options.pages), options.intensity
-    rows = estimate_rows(len(sizes), intensity)
-    require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
+    rows = model.estimate_rows(len(sizes), intensity)
+    model.require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
     # The key is computed from texts, and "5.0" and "5" are different texts. The plan uses ints. So a whole
     # number is converted to int here. Otherwise the log would differ from the log of the plan.
     plain = int(intensity) if intensity == int(intensity) else intensity
     name = "changes" if what == "change" else "queries"
-    return sizes, stream(name, options.seed, len(sizes), options.time, plain)
+    return sizes, model.stream(name, options.seed, len(sizes), options.time, plain)
 
 
 def _history(call: Call) -> tuple[History, int]:
@@ -629,8 +612,10 @@ def _history(call: Call) -> tuple[History, int]:
 
 
 def _check_time(length: int) -> None:
-    if length > MAX_TIME:
-        raise ArgumentError(f"--time {length}: must be at most {MAX_TIME} units of 100 ms (three years)")
+    if length > model.MAX_TIME:
+        raise ArgumentError(
+            f"--time {length}: must be at most {model.MAX_TIME} units of 100 ms (three years)"
+        )
 
 
 def _finish(call: Call, strategy: str, run: Run) -> int:

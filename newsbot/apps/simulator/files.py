@@ -28,6 +28,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from newsbot.apps.files import atomic_target
+from newsbot.apps.simulator import model
 from newsbot.apps.simulator.experiment import (
     FACTORS,
     MB,
@@ -36,37 +37,23 @@ from newsbot.apps.simulator.experiment import (
     summarize_checks,
     traffic_table,
 )
-from newsbot.apps.simulator.model import (
-    AVAILABLE,
-    FORBIDDEN,
-    LAST_MOMENT,
-    Array,
-    ChangeLog,
-    Columns,
-    QueryLog,
-    Routes,
-    Table,
-    optional,
-    require_memory,
-)
-from newsbot.apps.simulator.runs import MAX_BYTES, Run, Steps
 from newsbot.apps.simulator.site_world import MINUTE, UNITS
 from newsbot.apps.simulator.strategies import Compared, Estimate
 from newsbot.cli.program import PROGRAM
 from newsbot.errors import UserError
 
-pa, pc, pq = optional("pyarrow"), optional("pyarrow.csv"), optional("pyarrow.parquet")
+pa, pc, pq = model.optional("pyarrow"), model.optional("pyarrow.csv"), model.optional("pyarrow.parquet")
 
 MAX_PAGES = 10**8
-_SIZE = (0, MAX_BYTES - 1)
-_TIME = (0, LAST_MOMENT)
+_SIZE = (0, model.MAX_BYTES - 1)
+_TIME = (0, model.LAST_MOMENT)
 _NUMBERS = (
     "pages", "time", "waits", "wait_sum", "min_wait", "max_wait", "downloads", "found", "max_processing",
 )  # fmt: skip
 _RUN = ("strategy", *_NUMBERS, "fresh_step", "traffic_step", "stale", "processing", "cycles", "traffic")
 
 
-def write_parquet(path: Path, table: Table | Columns) -> Any:
+def write_parquet(path: Path, table: model.Table | model.Columns) -> Any:
     """Write a table as Parquet, compressed by zstd, and return it as a pyarrow table.
 
     The file appears only when it is complete.
@@ -77,7 +64,7 @@ def write_parquet(path: Path, table: Table | Columns) -> Any:
     return found
 
 
-def write_tables(folder: Path, tables: Mapping[str, Table | Columns]) -> None:
+def write_tables(folder: Path, tables: Mapping[str, model.Table | model.Columns]) -> None:
     """Write each table as CSV and as Parquet. In CSV, a list is written as JSON."""
     for name, table in tables.items():
         flat = write_parquet(folder / f"{name}.parquet", table)
@@ -103,7 +90,7 @@ def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = F
             rows = file.metadata.num_rows
             # The metadata of the file have the number of rows, so the memory can be checked before the rows
             # are read.
-            require_memory(24.0 * len(columns) * rows, f"{path} ({rows:,} rows)")
+            model.require_memory(24.0 * len(columns) * rows, f"{path} ({rows:,} rows)")
             return file.read(None if whole else list(columns))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -112,12 +99,12 @@ def read_table(path: Path, kind: str, columns: Sequence[str], *, whole: bool = F
         raise UserError(f"{path}: is not a Parquet file with {kind} ({reason})") from error
 
 
-def write_pages(path: Path, sizes: Array) -> None:
+def write_pages(path: Path, sizes: model.Array) -> None:
     """Write a file of pages with these sizes."""
     write_parquet(path, {"page": np.arange(1, len(sizes) + 1, dtype=np.int32), "size": sizes})
 
 
-def read_pages(path: Path) -> Array:
+def read_pages(path: Path) -> model.Array:
     """Return the sizes in a file of pages."""
     columns = _read_numbers(path, "a file of pages", {"page": (1, MAX_PAGES), "size": _SIZE})
     pages = columns["page"]
@@ -129,37 +116,37 @@ def read_pages(path: Path) -> Array:
     return columns["size"].astype(np.int32)
 
 
-def write_changes(path: Path, log: ChangeLog) -> None:
+def write_changes(path: Path, log: model.ChangeLog) -> None:
     """Write a change log."""
     columns = {"page": _pages(log.starts), "time": log.times, "type": log.types, "size": log.sizes}
     write_parquet(path, columns)
 
 
-def read_changes(path: Path, pages: int) -> ChangeLog:
+def read_changes(path: Path, pages: int) -> model.ChangeLog:
     """Return a change log for ``pages`` pages."""
-    limits = {"page": (1, pages), "time": _TIME, "type": (FORBIDDEN, AVAILABLE), "size": _SIZE}
+    limits = {"page": (1, pages), "time": _TIME, "type": (model.FORBIDDEN, model.AVAILABLE), "size": _SIZE}
     columns = _read_numbers(path, "a change log", limits)
     types, sizes = columns["type"].astype(np.int8), columns["size"].astype(np.int32)
-    return ChangeLog(_starts(path, columns, pages), columns["time"].astype(np.int32), types, sizes)
+    return model.ChangeLog(_starts(path, columns, pages), columns["time"].astype(np.int32), types, sizes)
 
 
-def write_queries(path: Path, log: QueryLog) -> None:
+def write_queries(path: Path, log: model.QueryLog) -> None:
     """Write a query log."""
     write_parquet(path, {"page": _pages(log.starts), "time": log.times})
 
 
-def read_queries(path: Path, pages: int) -> QueryLog:
+def read_queries(path: Path, pages: int) -> model.QueryLog:
     """Return a query log for ``pages`` pages."""
     columns = _read_numbers(path, "a query log", {"page": (1, pages), "time": _TIME})
-    return QueryLog(_starts(path, columns, pages), columns["time"].astype(np.int32))
+    return model.QueryLog(_starts(path, columns, pages), columns["time"].astype(np.int32))
 
 
-def write_routes(path: Path, routes: Routes) -> None:
+def write_routes(path: Path, routes: model.Routes) -> None:
     """Write routes."""
     write_parquet(path, {"robot": _pages(routes.starts), "page": routes.pages + 1})
 
 
-def read_routes(path: Path, pages: int) -> Routes:
+def read_routes(path: Path, pages: int) -> model.Routes:
     """Return routes through at most ``pages`` pages."""
     columns = _read_numbers(path, "routes", {"robot": (1, pages), "page": (1, pages)})
     robots, visited = columns["robot"], columns["page"].astype(np.int32) - 1
@@ -173,10 +160,10 @@ def read_routes(path: Path, pages: int) -> Routes:
         )
     # The number of starts is one more than the number of robots, because the last start is the end of the
     # last route.
-    return Routes(np.searchsorted(robots, np.arange(1, int(robots[-1]) + 2)).astype(np.int64), visited)
+    return model.Routes(np.searchsorted(robots, np.arange(1, int(robots[-1]) + 2)).astype(np.int64), visited)
 
 
-def write_run(path: Path, strategy: str, run: Run) -> None:
+def write_run(path: Path, strategy: str, run: model.Run) -> None:
     """Write one run as a table with one row. ``strategy`` is its name in reports."""
     row = {
         "strategy": strategy,
@@ -191,15 +178,15 @@ def write_run(path: Path, strategy: str, run: Run) -> None:
     write_parquet(path, [row])
 
 
-def read_run(path: Path) -> tuple[str, Run]:
+def read_run(path: Path) -> tuple[str, model.Run]:
     """Return the strategy and the run in a file of :func:`write_run`."""
     rows = read_table(path, "a run", _RUN).to_pylist()
     if len(rows) != 1:
         raise UserError(f"{path}: has {len(rows)} rows; a run has one")
     row = rows[0]
     try:
-        run = Run(
-            steps=Steps(row["fresh_step"], row["traffic_step"]),
+        run = model.Run(
+            steps=model.Steps(row["fresh_step"], row["traffic_step"]),
             stale=np.array(row["stale"], np.int64),
             traffic=np.array(row["traffic"], np.int64),
             processing=None if row["processing"] is None else np.array(row["processing"], np.int64),
@@ -216,7 +203,7 @@ def read_run(path: Path) -> tuple[str, Run]:
     return str(row["strategy"]), run
 
 
-def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> dict[str, Array]:
+def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> dict[str, model.Array]:
     """Read columns of whole numbers and check their values.
 
     ``limits`` has the names of the columns, each with its lowest and its highest allowed value.
@@ -237,7 +224,7 @@ def _read_numbers(path: Path, kind: str, limits: dict[str, tuple[int, int]]) -> 
     return found
 
 
-def _check_rows(path: Path, wrong: Array, what: str, first: int) -> None:
+def _check_rows(path: Path, wrong: model.Array, what: str, first: int) -> None:
     """Raise :class:`UserError` if an item of ``wrong`` is True.
 
     Item 0 belongs to row ``first`` of the file.
@@ -246,12 +233,12 @@ def _check_rows(path: Path, wrong: Array, what: str, first: int) -> None:
         raise UserError(f"{path}: row {int(wrong.argmax()) + first}: {what}")
 
 
-def _pages(starts: Array) -> Array:
+def _pages(starts: model.Array) -> model.Array:
     """Return the number of the page (or robot) of each row, from 1."""
     return np.repeat(np.arange(1, len(starts), dtype=np.int32), np.diff(starts))
 
 
-def _starts(path: Path, columns: dict[str, Array], pages: int) -> Array:
+def _starts(path: Path, columns: dict[str, model.Array], pages: int) -> model.Array:
     """Return the index of the first row of each page, after a check of the order of the rows."""
     page, time = columns["page"].astype(np.int64), columns["time"].astype(np.int64)
     # Page and time are compared as one number. Its upper bits are the page, and its lower 32 bits are the
@@ -330,7 +317,7 @@ def make_folder(folder: Path) -> None:
     Call this function before the runs, because an error after the runs would lose their results. Raises
     :class:`UserError` if the folder cannot be created, or if matplotlib is not installed.
     """
-    optional("matplotlib")
+    model.optional("matplotlib")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -406,7 +393,7 @@ def write_policies_report(folder: Path, about: Sequence[str], found: Sequence[Co
 
 def draw(chart: Chart) -> str:
     """Return the chart as an ``<svg>`` element. The same chart always gives the same bytes."""
-    matplotlib, figures = optional("matplotlib"), optional("matplotlib.figure")
+    matplotlib, figures = model.optional("matplotlib"), model.optional("matplotlib.figure")
     # With "none", text stays text and can be searched. With the salt, the elements have the same ids in each
     # run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "newsbot", "font.size": 9}):
@@ -467,7 +454,7 @@ def _write_page(folder: Path, title: str, about: Sequence[str], parts: Sequence[
         stream.write(page.encode())
 
 
-def _published_figures(comparison: Table) -> Iterator[Part]:
+def _published_figures(comparison: model.Table) -> Iterator[Part]:
     yield "Each published figure"
     columns = ("figure", "published", "ours", "deviation", "tolerance", "within")
     for group, found in groupby(comparison, key=itemgetter("group")):
@@ -518,9 +505,9 @@ def _maxima(x: Any, y: Any) -> tuple[Any, Any]:
     return x[starts], np.maximum.reduceat(y, starts)
 
 
-def _over_situations(runs: Table, comparison: Table | None) -> Iterator[Chart]:
+def _over_situations(runs: model.Table, comparison: model.Table | None) -> Iterator[Chart]:
     marks = range(1, max(row["situation"] for row in runs) + 1, 3)
-    variants: dict[tuple[int, str], Table] = {}
+    variants: dict[tuple[int, str], model.Table] = {}
     for row in runs:
         variants.setdefault((row["variant"], row["strategy"]), []).append(row)
     for title, unit, column, divisor, log in OVER_SITUATIONS:
