@@ -9,9 +9,8 @@ Files in reading order:
   audio and video of articles
 * ``command``: ``scrapy articles show``, also with the archived page
 * ``pages``: the archived page in the dashboard
-* ``importing``: imports articles from WARC files
+* ``importing``: imports articles from WARC files; ``scrapy backfill``: the older articles of a site
 * ``cdx``: reads files over HTTP, the file lists of CC-NEWS, and the indexes and pages of web archives
-* ``backfill``: ``scrapy backfill``: the older articles of a site
 """
 
 from newsbot.config.apps import App, Owner
@@ -24,7 +23,7 @@ APP = App(
         "backfill": (
             "Crawl",
             "Collect the older articles of a site, also from web archives",
-            "newsbot.apps.archive.backfill:ACTIONS",
+            "newsbot.apps.archive.importing:ACTIONS",
         ),
     },
     settings=True,
