@@ -54,7 +54,6 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.apps.archive import cdx
-from newsbot.apps.archive.cdx import RemoteFault, RemoteFile, news_files
 from newsbot.apps.archive.reader import Page, Stream, WarcFault, next_record, read_records
 from newsbot.backends import open_rules, open_storage
 from newsbot.cli.command import Action, Argument, Call, moment, one_of, positive
@@ -187,7 +186,7 @@ class Importer:
                 with Path(name).open("rb") as stream:
                     return self._run(name, _identity(stream), stream, again=again)
             agent = str(self._crawler.settings["USER_AGENT"])
-            with closing(RemoteFile(name, agent, logger.warning)) as remote:
+            with closing(cdx.RemoteFile(name, agent, logger.warning)) as remote:
                 return self._run(name, name.encode(), remote, again=again)
         except OSError as error:
             raise UserError(f"{name}: cannot be read ({error.strerror or error})") from error
@@ -259,7 +258,7 @@ class Importer:
                 if len(progress.damaged) < MAX_NAMED:
                     progress.damaged.append(f"byte {progress.at['offset']}: {fault}")
                 progress.at["offset"] = beyond
-        except (WarcFault, RemoteFault) as error:
+        except (WarcFault, cdx.RemoteFault) as error:
             progress.fault = str(error)
         progress.done = not progress.fault
         self._save(progress)
@@ -474,8 +473,8 @@ def _of_month(call: Call) -> list[str]:
     if re.fullmatch(r"20[0-9]{2}-(0[1-9]|1[0-2])", month) is None:
         raise ArgumentError(f"--cc-news: {month!r} is not a month; write it as 2026-11")
     try:
-        files = news_files(base, month, str(call.settings["USER_AGENT"]), call.note)
-    except RemoteFault as fault:
+        files = cdx.news_files(base, month, cdx.PacedClient(str(call.settings["USER_AGENT"]), 0.0, call.note))
+    except cdx.RemoteFault as fault:
         if fault.status in (403, 404):
             raise UserError(f"{fault}; there are no files for {month} at {base} (NEWSBOT_CC_NEWS)") from fault
         raise UserError(

@@ -105,17 +105,8 @@ class SqliteSearches(Repository, Searches):
     def save(self, found: Sequence[SearchResult]) -> None:
         with self.file.writing() as database:
             for result in map(bounded, found):
-                row = {
-                    "search": result.search,
-                    "text": result.text,
-                    "fingerprint": fingerprint(result.url),
-                    "url": result.url,
-                    "source": result.source,
-                    "regex": result.regex,
-                    "looked_at": result.looked_at,
-                    "hits": result.hits,
-                    "positions": to_json([asdict(one) for one in result.positions]),
-                }
+                row = {**asdict(result), "fingerprint": fingerprint(result.url)}
+                row["positions"] = to_json(row["positions"])
                 database.execute(_SAVE_RESULT if result.positions else _NOT_FOUND, row)
 
     def results(

@@ -36,7 +36,7 @@ from newsbot.apps.simulator import files, model, site_world
 from newsbot.apps.simulator import strategies as comparison
 from newsbot.apps.simulator.experiment import MAX_SCALE, RUNS, summarize_checks
 from newsbot.apps.simulator.model import History, Run, pack, run_robots, run_sensor
-from newsbot.apps.simulator.schemes import SCHEMES, as_tables, run_schemes
+from newsbot.apps.simulator.schemes import SCHEMES, Shared, as_tables, run_schemes
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, choose
 from newsbot.backends import stored
 from newsbot.cli.command import Call
@@ -353,16 +353,11 @@ def schemes(call: Call) -> int:
     )
     asked = model.make_queries(options.pages, options.time, options.queries, model.stream("queries", *words))
     with _running(call, "schemes", len(SCHEMES)) as run_log:
-        found = run_schemes(
+        history, chosen = (
             pack(sizes, log, options.time),
-            asked,
-            options.time,
-            options.seed,
-            sites=options.sites,
-            interval=options.interval,
-            subscribers=options.subscribers,
-            progress=run_log.ended,
+            (options.sites, options.interval, options.subscribers),
         )
+        found = run_schemes(Shared(history, asked, options.time, options.seed, *chosen), run_log.ended)
     tables = as_tables(found)
     if folder:
         joined = experiments.merge_runs([(one.scheme.name, one.run) for one in found])

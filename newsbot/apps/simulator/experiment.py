@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import groupby, pairwise
 from math import sqrt
@@ -274,15 +274,7 @@ class Check:
 _NOT_JUDGED = {"tolerance": None, "within": None}
 
 
-def compare_with_published(
-    outcome: Outcome,
-    runs: model.Table,
-    correlations: dict[str, Any],
-    ranking: Sequence[dict[str, Any]],
-    *,
-    events: dict[str, Any],
-    scale: int,
-) -> list[Check]:
+def compare_with_published(found: Experiment, scale: int) -> list[Check]:
     """Return all published figures with our figures.
 
     Published counts are divided by ``scale``, the scale of the run.
@@ -290,16 +282,16 @@ def compare_with_published(
     published = json.loads(
         files("newsbot.apps.simulator").joinpath("published.json").read_text(encoding="utf-8")
     )
-    rows = {(row["situation"], row["variant"]): row for row in runs}
+    rows = {(row["situation"], row["variant"]): row for row in found.runs}
     return [
         *_quotes(published, rows, scale),
-        *_correlations(published, correlations),
+        *_correlations(published, found.correlations),
         *_processing(published, rows),
         *_orders(rows),
-        *_ranking(published, ranking),
-        *_first_rows(published, outcome, scale),
-        *_events(published, events, scale),
-        *_volumes(published, outcome, scale),
+        *_ranking(published, found.ranking),
+        *_first_rows(published, found.first, scale),
+        *_events(published, found.events, scale),
+        *_volumes(published, found.first, scale),
     ]
 
 
@@ -444,9 +436,9 @@ class Experiment:
     correlations: dict[str, Any]
     ranking: list[dict[str, Any]]
     events: dict[str, Any]
-    checks: list[Check]
     first: Outcome
     """The runs of the first seed. Series are written to files only for these runs."""
+    checks: Sequence[Check] = ()
 
 
 def run_experiment(
@@ -468,9 +460,8 @@ def run_experiment(
         for one in range(seed, seed + seeds)
     ]
     runs = runs_table(outcomes)
-    correlated, ranked, events = correlations(runs), ranking(runs), event_counts(outcomes)
-    checks = compare_with_published(outcomes[0], runs, correlated, ranked, events=events, scale=scale)
-    return Experiment(runs, correlated, ranked, events, checks, outcomes[0])
+    found = Experiment(runs, correlations(runs), ranking(runs), event_counts(outcomes), outcomes[0])
+    return replace(found, checks=compare_with_published(found, scale))
 
 
 def as_document(found: Experiment) -> dict[str, Any]:

@@ -313,22 +313,24 @@ class Exchange:
         }
 
 
-def run_scheme(
-    scheme: Scheme,
-    history: History,
-    queries: QueryLog,
-    time: int,
-    seed: int,
-    *,
-    sites: int,
-    interval: int,
-    subscribers: int,
-) -> Exchange:
-    """Run a scheme for ``time`` units. All schemes with the same seed have the same durations.
+class Shared(NamedTuple):
+    """What all schemes have in common. With the same seed they have the same durations."""
 
-    ``interval`` is the number of units between two lists, and ``subscribers`` is the number of search engines
-    that do the same.
-    """
+    history: History
+    queries: QueryLog
+    time: int
+    """Length of the run in units."""
+    seed: int
+    sites: int
+    interval: int
+    """Units between two lists of a site."""
+    subscribers: int
+    """Number of search engines that do the same."""
+
+
+def run_scheme(scheme: Scheme, shared: Shared) -> Exchange:
+    """Run a scheme."""
+    history, queries, time, seed, sites, interval, subscribers = shared
     pages = len(history.starts) - 1
     counts = Counts(np.zeros(4, np.int64), np.zeros((int((history.rows & NEW > 0).sum()) + 1, 3), np.int64))
     numbers = counts.numbers
@@ -366,26 +368,12 @@ def run_scheme(
     return Exchange(scheme, run, requests, messages, sent, named)
 
 
-def run_schemes(
-    history: History,
-    queries: QueryLog,
-    time: int,
-    seed: int,
-    *,
-    sites: int,
-    interval: int,
-    subscribers: int,
-    progress: Ended = ignore,
-) -> list[Exchange]:
+def run_schemes(shared: Shared, progress: Ended = ignore) -> list[Exchange]:
     """Run all schemes on the same changes. ``progress`` is called after each run."""
     found = []
     for scheme in SCHEMES.values():
-        found.append(
-            run_scheme(
-                scheme, history, queries, time, seed, sites=sites, interval=interval, subscribers=subscribers
-            )
-        )
-        progress("schemes", seed, scheme.name)
+        found.append(run_scheme(scheme, shared))
+        progress("schemes", shared.seed, scheme.name)
     return found
 
 

@@ -397,16 +397,13 @@ def save(notes: Notes, name: str, definition: Definition, examples: Examples, mo
     made = Category(
         name,
         definition,
-        time.time(),
-        digest,
-        sum(examples.wanted),
-        len(examples.wanted) - sum(examples.wanted),
-        next(number),
-        model.bias,
-        model.slope,
-        model.offset,
-        model.threshold,
-        examples.figures(),
+        learned=time.time(),
+        digest=digest,
+        examples=sum(examples.wanted),
+        others=len(examples.wanted) - sum(examples.wanted),
+        notes=next(number),
+        figures=examples.figures(),
+        **{one: getattr(model, one) for one in ("bias", "slope", "offset", "threshold")},
     )
     notes.save(KIND, name, asdict(made))
     if former is not None and former.digest != digest:
