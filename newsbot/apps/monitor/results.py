@@ -384,6 +384,11 @@ class Searches(Protocol):
 
         ``text`` and ``site`` select the results of one text and of one site.
         """
+        asked = {"search": search, "text": text, "source": site}
+        return self.selected({name: clean(value) for name, value in asked.items() if value is not None})
+
+    def selected(self, values: dict[str, Any]) -> Iterator[SearchResult]:
+        """Stream the results whose fields have these values."""
 
     def all(self) -> list[SearchSummary]:
         """Return the summaries of all searches that have results, the latest search first."""
