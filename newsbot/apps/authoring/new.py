@@ -41,7 +41,7 @@ from newsbot.storage.base import SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint
 
 Sample = tuple[bytes, dict[str, Any]]
-"""The body of a page, and the item that was read from it."""
+"""The body of a page, and its JSON file, with the ``item`` that was read from the page."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
 """Matches a class or an id that may be the same on other pages.
@@ -63,9 +63,9 @@ def propose(samples: Sequence[Sample]) -> dict[str, str]:
     from a single page may work only on that page.
     """
     trees = []
-    for page, item in samples:
+    for page, meta in samples:
         try:
-            trees.append((parse_html(page, None), item))
+            trees.append((parse_html(page, None), meta["item"]))
         except NotAnArticle:
             continue
     if len(trees) < 2:
@@ -174,9 +174,7 @@ class Seen:
     delay: float | None = None
     """Crawl-delay of robots.txt in seconds, if there is one."""
     samples: list[Sample] = field(default_factory=list)
-    """Saved pages, each with the item that was read from the page."""
-    metas: list[dict[str, Any]] = field(default_factory=list)
-    """The JSON files of the samples, in the same order."""
+    """Saved pages (:class:`newsbot.apps.authoring.samples.Samples`)."""
     seed: str | None = None
     """The URL that the user named, if it could be read and is not among the sources."""
     fault: str | None = None
@@ -258,7 +256,7 @@ def _found(seen: Seen) -> dict[str, Any]:
             "authors": item.get("authors") or [],
             "text": (item.get("text") or "")[:_SHOWN],
         }
-        for _, item in seen.samples
+        for item in (meta["item"] for _, meta in seen.samples)
     ]
     return {"sources": sources, "samples": samples}
 
@@ -354,9 +352,8 @@ def _look(place: Path, domain: str, seed: str | None) -> Seen:
     # The rule can only learn from examples of both kinds.
     if min(articles, len(labelled) - articles) >= MIN_EXAMPLES:
         seen.learned = learn.judge_learning(labelled)
-    for page, meta in _samples(place / "samples"):
-        seen.samples.append((page, meta["item"]))
-        seen.metas.append(meta)
+    for page in sorted((place / "samples").glob("*.html")):
+        seen.samples.append((page.read_bytes(), json.loads(page.with_suffix(".json").read_text())))
     crawl_file = place / "samples" / "crawl.json"
     delays = json.loads(crawl_file.read_text())["crawl_delays"] if crawl_file.exists() else {}
     # A rule has one delay for all hosts of the site, so the longest delay is used.
@@ -390,15 +387,10 @@ def _useful(storage: Storage, domain: str) -> list[SourceRecord]:
     return [one for one in found if one.new_links or (one.kind != Kind.SECTION and links.get(one.url))]
 
 
-def _samples(folder: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    for page in sorted(folder.glob("*.html")):
-        yield page.read_bytes(), json.loads(page.with_suffix(".json").read_text())
-
-
 def _save(seen: Seen, path: Path, folder: Path) -> Path | None:
     """Save the first page that the new rule can read. Return its folder, or None if no page can be read."""
     (rule,) = read_files([path], path.parent).rules
-    for (page, _), meta in zip(seen.samples, seen.metas, strict=True):
+    for page, meta in seen.samples:
         try:
             return write_case(folder / path.stem / "first", page, meta, rule)
         except NotAnArticle:

@@ -279,6 +279,7 @@ _RTF_TIME = re.compile(r"\{\\(creatim|revtim)((?:\\(?:yr|mo|dy|hr|min|sec)\d+)+)
 _RTF_NUMBER = re.compile(r"\\(yr|mo|dy|hr|min)(\d+)")
 _CODE_PAGE = re.compile(r"\\ansicpg\d+")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_WRAPPED = re.compile(r"\S[^\n]{60,}\n\S[^\n]*\n\s*\n")
 _HARD_WRAP = 100
 """A text in which no line is longer has its lines broken by hand. Then blank lines separate paragraphs."""
 
@@ -318,27 +319,22 @@ def _rtf_time(numbers: str) -> str | None:
 
 def read_text(body: bytes, charset: str = "") -> Contents:
     """Return the contents of a plain text. Its first paragraph must be a headline."""
-    lines = _decoded(body, charset).splitlines()
-    if any(len(line) > _HARD_WRAP for line in lines) and not _has_wrapped_paragraphs(lines):
-        paragraphs = lines
-    else:
-        paragraphs = re.split(r"\n\s*\n", "\n".join(lines))
+    lines = decode(body, charset or None).splitlines()
+    text = "\n".join(lines)
+    # Blank lines may separate some paragraphs of several lines.
+    is_wrapped = not any(len(line) > _HARD_WRAP for line in lines) or _WRAPPED.search(text)
+    paragraphs = re.split(r"\n\s*\n", text) if is_wrapped else lines
     contents = Contents(blocks=[Block("p", one) for one in paragraphs if one.strip()])
     if len(contents.blocks) <= MIN_PARAGRAPHS:
         raise RefusedError("no_title")
     return contents
 
 
-def _has_wrapped_paragraphs(lines: list[str]) -> bool:
-    """Return True if blank lines separate some paragraphs of several lines."""
-    return bool(re.search(r"\S[^\n]{60,}\n\S[^\n]*\n\s*\n", "\n".join(lines)))
-
-
 def read_markdown(body: bytes, charset: str = "") -> Contents:
     """Return the contents of a text in Markdown, with the metadata of its front matter (YAML)."""
     from markdown_it import MarkdownIt
 
-    text = "\n".join(_decoded(body, charset).splitlines())
+    text = "\n".join(decode(body, charset or None).splitlines())
     contents = Contents()
     if found := _FRONT_MATTER.match(text):
         text = text[found.end() :]
@@ -382,7 +378,3 @@ def _name(value: Any) -> str:
 
 def _moment(value: Any) -> str | None:
     return value.isoformat() if isinstance(value, date) else str(value) if value else None
-
-
-def _decoded(body: bytes, charset: str) -> str:
-    return decode(body, charset or None)

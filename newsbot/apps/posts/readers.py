@@ -333,16 +333,12 @@ def _with_whole_links(shown: str, facets: list[dict[str, Any]]) -> str:
 def _embedded(embed: dict[str, Any]) -> list[Medium | None]:
     embed = inner(embed, "media") or embed  # a quotation with media
     if text(embed, "$type") == f"{_VIEW}video#view":
-        return [_view(embed, text(embed, "playlist"), "video")]
+        return [medium(text(embed, "playlist"), form="video", caption=text(embed, "alt"))]
+    # The ratio of the sides is that of the picture in pixels in most programs, but need not be.
     return [
-        _view(one, text(one, "fullsize"), "image")
+        medium(text(one, "fullsize"), form="image", caption=text(one, "alt"))
         for one in mappings(embed.get("images") or embed.get("items"))
     ]
-
-
-def _view(view: dict[str, Any], url: str, form: str) -> Medium | None:
-    # The ratio of the sides is that of the picture in pixels in most programs, but need not be.
-    return medium(url, form=form, caption=text(view, "alt"))
 
 
 BLUESKY = Bluesky()
@@ -396,7 +392,8 @@ def _message(message: HtmlElement) -> Post | None:
         return None
     texts = _with(message, "tgme_widget_message_text")
     # A quotation of another post has the same class, and is inside the part for answers.
-    own = [one for one in texts if not any(_is_answer(above) for above in one.iterancestors())]
+    answers = _with(message, "tgme_widget_message_reply")
+    own = [one for one in texts if not any(above in answers for above in one.iterancestors())]
     owner = next(iter(_with(message, "tgme_widget_message_owner_name")), None)
     times = [one.get("datetime") for one in message.iter("time") if one.get("datetime")]
     links = [one for text in own for one in text.iter("a")]
@@ -411,10 +408,6 @@ def _message(message: HtmlElement) -> Post | None:
         tags=tags_of(one.text_content() for one in links if (one.text_content() or "").startswith("#")),
         media=listed(_attached(message)),
     )
-
-
-def _is_answer(element: HtmlElement) -> bool:
-    return "tgme_widget_message_reply" in (element.get("class") or "").split()
 
 
 def _attached(message: HtmlElement) -> list[Medium | None]:
