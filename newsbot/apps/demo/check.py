@@ -19,7 +19,6 @@ from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from newsbot.apps.demo import server as web
 from newsbot.backends import open_storage
@@ -336,8 +335,15 @@ def _show(
 ) -> None:
     report, judged = found
     if call.json:
-        document = _as_document(folder, report, figures, code=code, seconds=seconds, good=good)
-        call.document({**document, "resemblance": judged})
+        document = {
+            "ok": good,
+            "data": str(folder),
+            "seconds": round(seconds, 2),
+            "crawl_exit_code": code,
+            "sites": dict(sorted(report.hosts.items())),
+            "faults": report.faults,
+        }
+        call.document({**document, **plain(figures), "resemblance": judged})
         return
     call.text()
     call.table(COLUMNS, report.rows())
@@ -369,20 +375,6 @@ def _verdict(code: int, good: bool) -> str:
     if good:
         return "every article was stored exactly once"
     return f"the crawl ended with exit code {code}" if code else "NOT every article was stored exactly once"
-
-
-def _as_document(
-    folder: Path, report: Report, figures: Figures, *, code: int, seconds: float, good: bool
-) -> dict[str, Any]:
-    return {
-        "ok": good,
-        "data": str(folder),
-        "seconds": round(seconds, 2),
-        "crawl_exit_code": code,
-        "sites": dict(sorted(report.hosts.items())),
-        "faults": report.faults,
-        **plain(figures),
-    }
 
 
 def _keep_serving(call: Call, server: web.DemoServer) -> None:

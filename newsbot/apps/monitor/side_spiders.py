@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -30,12 +29,10 @@ from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.components import COMPONENTS, NewsbotSpider
 from newsbot.crawl.context import Context
 from newsbot.crawl.scheduler import engine_slot, open_crawl
-from newsbot.crawl.scope import Arguments
 from newsbot.crawl.visit import ASIDE_KEY, TURN_KEY, Turn
 from newsbot.errors import DataError
 from newsbot.items import Bounded, Link
 from newsbot.pages.rules.rule import Rule, classify
-from newsbot.recrawl.planning import may_retry
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
@@ -84,23 +81,6 @@ class SideSpider(NewsbotSpider):
         }
     )
 
-    parse_arguments: Callable[[Mapping[str, Any]], Any]
-    """Returns the checked arguments, with ``scope`` and ``max_pages``.
-
-    Raises :class:`newsbot.errors.ArgumentError`, whose message says what is allowed.
-    """
-
-    def __init__(self, name: str | None = None, **arguments: Any) -> None:
-        super().__init__(name)
-        self.asked = type(self).parse_arguments(arguments)
-        self.arguments, self.max_pages = self.asked.scope, self.asked.max_pages
-
-    @classmethod
-    def read_arguments(cls, given: Mapping[str, Any], _now: datetime) -> Arguments:
-        """Return the arguments that all spiders share. Raises ``ArgumentError`` if an argument is wrong."""
-        scope: Arguments = cls.parse_arguments(given).scope
-        return scope
-
     @cached_property
     def crawl(self) -> Crawl:
         """All parts of the crawl."""
@@ -114,14 +94,6 @@ class SideSpider(NewsbotSpider):
     def going(self, request: Request) -> Request:
         """Return the request to send now: ``request``, or another request to the same host."""
         return request
-
-    @staticmethod
-    def again(request: Request, cause: str, most: int) -> Request | None:
-        """Return the next of at most ``most`` further tries, or None if the error is not temporary."""
-        tries = int(request.meta[ASIDE_KEY]) + 1
-        if tries > most or not may_retry(cause, tries):
-            return None
-        return request.replace(meta={**request.meta, ASIDE_KEY: tries})
 
     def on_site(self, links: Iterable[Link], rule: Rule) -> Iterator[tuple[Link, str]]:
         """Yield a pair (link, canonical URL) for each link to a page of the site, unless the rule denies the

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -53,14 +54,12 @@ from newsbot.pages.discovery.list_pages import find_links, trap
 from newsbot.pages.extraction.page.charset import decode
 from newsbot.pages.extraction.page.visible import plain_lines, visible_text
 from newsbot.pages.rules.rule import Rule
+from newsbot.recrawl.planning import may_retry
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
 MAX_PAGES = 10_000
 """Default of ``max_pages`` with ``follow=links``, because a site may have endless pages."""
-
-Follow = str
-"""``known`` or ``links``."""
 
 MONITOR_HELP = {
     "sites": "domains of rule files, comma separated (default: all rules)",
@@ -80,7 +79,8 @@ class Monitoring:
 
     method: str = "HEAD"
     """``HEAD`` or ``GET``."""
-    follow: Follow = "known"
+    follow: str = "known"
+    """``known`` or ``links``."""
     max_pages: int | None = None
     min_age: float = 0.0
     """Minimum number of seconds since the last check of a page.
@@ -147,11 +147,34 @@ TRIES = 3
 """Maximum number of further tries of a page after a temporary error."""
 
 
-class MonitorSpider(SideSpider):
-    """Checks pages. Its arguments are in :class:`Monitoring`.
+class _SiteSpider(SideSpider):
+    """What both spiders have in common. Wrong arguments raise ``ArgumentError``, and say what is allowed."""
 
-    Wrong arguments raise ``ArgumentError``.
-    """
+    parse_arguments: Callable[[Mapping[str, Any]], Any]
+    """Returns the checked arguments, with ``scope`` and ``max_pages``."""
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name)
+        self.asked = type(self).parse_arguments(arguments)
+        self.arguments, self.max_pages = self.asked.scope, self.asked.max_pages
+
+    @classmethod
+    def read_arguments(cls, given: Mapping[str, Any], _now: datetime) -> Arguments:
+        """Return the arguments that all spiders share."""
+        scope: Arguments = cls.parse_arguments(given).scope
+        return scope
+
+    @staticmethod
+    def again(request: Request, cause: str, most: int) -> Request | None:
+        """Return the next of at most ``most`` further tries, or None if the error is not temporary."""
+        tries = int(request.meta[ASIDE_KEY]) + 1
+        if tries > most or not may_retry(cause, tries):
+            return None
+        return request.replace(meta={**request.meta, ASIDE_KEY: tries})
+
+
+class MonitorSpider(_SiteSpider):
+    """Checks pages. Its arguments are in :class:`Monitoring`."""
 
     name = "monitor"
     parse_arguments = staticmethod(parse_monitoring)
@@ -493,7 +516,8 @@ class Searching:
 
     name: str
     finder: Finder
-    follow: Follow = "links"
+    follow: str = "links"
+    """``links`` or ``known``."""
     max_pages: int = MAX_PAGES
     scope: Arguments
     """The arguments that all spiders have. They name the sites."""
@@ -531,11 +555,8 @@ DEPTH = "depth_from_start"
 """Request meta key: number of clicks from a seed or known page to this page."""
 
 
-class SearchSpider(SideSpider):
-    """Searches pages. Its arguments are in :class:`Searching`.
-
-    Wrong arguments raise ``ArgumentError``.
-    """
+class SearchSpider(_SiteSpider):
+    """Searches pages. Its arguments are in :class:`Searching`."""
 
     name = "search"
     parse_arguments = staticmethod(parse_searching)
