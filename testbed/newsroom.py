@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 
 from newsbot.apps.alerts.saved import save
-from newsbot.apps.demo.publishing import Writer
+from newsbot.apps.demo.server import Writer
 from newsbot.apps.search.articles import searching
 from newsbot.backends import open_frontier, open_storage
 from newsbot.dedup.index import text_key

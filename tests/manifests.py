@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from newsbot.apps.demo.publishing import Expected, Manifest
+from newsbot.apps.demo.server import Expected, Manifest
 
 
 def load_manifest(path: Path) -> Manifest:

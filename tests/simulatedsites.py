@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from newsbot.apps.simulator.site_world import FEED, PAGE, SiteWorld, sort_events
+from newsbot.apps.simulator.site_world import FEED, PAGE, WAYS, SiteWorld, Visits, run_policy, sort_events
 from newsbot.apps.simulator.strategies import STRATEGIES, PushSettings, Task
-from newsbot.apps.simulator.visits import WAYS, Visits, run_policy
 from newsbot.recrawl.planning import DAY, Array
 
 WAY = WAYS[0]

@@ -16,7 +16,7 @@ from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 import pytest
 
-from newsbot.apps.archive import backfill, cdx
+from newsbot.apps.archive import cdx, importing
 from newsbot.apps.archive.cdx import PacedClient, RemoteFault, Wanted, Wayback, read_answer
 from newsbot.items import Article
 from testbed.loopback import LoopbackServer
@@ -251,10 +251,10 @@ def test_an_address_with_an_article_is_not_requested_again_under_another_spellin
 
 
 def test_a_killed_backfill_goes_on_where_it_was(place, archive, monkeypatch):
-    monkeypatch.setattr(backfill, "NOTE_EVERY", 0.0)
+    monkeypatch.setattr(importing, "NOTE_EVERY", 0.0)
     for number in range(6):
         archive.add(f"{HOST}/news/{number}", "20240401120000", page(number))
-    take, taken = backfill.Backfill._take_page, list[str]()
+    take, taken = importing.Backfill._take_page, list[str]()
 
     async def killed(self, page, rule, address):
         if len(taken) == 3:
@@ -262,15 +262,15 @@ def test_a_killed_backfill_goes_on_where_it_was(place, archive, monkeypatch):
         taken.append(page.url)
         return await take(self, page, rule, address)
 
-    monkeypatch.setattr(backfill.Backfill, "_take_page", killed)
-    save, saved = backfill.Backfill._save, list[int]()
+    monkeypatch.setattr(importing.Backfill, "_take_page", killed)
+    save, saved = importing.Backfill._save, list[int]()
 
     def save_before_the_end(self, progress):
         if len(taken) < 3 or len(saved) > 3:
             saved.append(len(taken))
             save(self, progress)
 
-    monkeypatch.setattr(backfill.Backfill, "_save", save_before_the_end)
+    monkeypatch.setattr(importing.Backfill, "_save", save_before_the_end)
     with pytest.raises(SystemExit):
         run(place, archive)
     assert len(stored(place)) == 3

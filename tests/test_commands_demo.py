@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.apps.demo import check as demo
-from newsbot.apps.demo.publishing import MIN_ARTICLES
+from newsbot.apps.demo.server import MIN_ARTICLES
 from tests.commandline import Answer, Place
 
 CRAWLER = """

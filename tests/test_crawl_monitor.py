@@ -15,7 +15,7 @@ from pymongo import MongoClient
 
 from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.monitor.results import CheckedPage, checks_of, kept_report
-from newsbot.apps.monitor.spiders.monitor import _linked, parse_monitoring
+from newsbot.apps.monitor.spiders import _linked, parse_monitoring
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord
 from newsbot.sites.pauses_and_removals import keep_out

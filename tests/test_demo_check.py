@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from newsbot.apps.demo.check import COLUMNS, compare, count_log
-from newsbot.apps.demo.publishing import TRACKING, Manifest
-from newsbot.apps.demo.server import ServedRequest
+from newsbot.apps.demo.server import TRACKING, Manifest, ServedRequest
 from newsbot.items import Article, Kind
 from newsbot.pages.rules import load_rules
 from newsbot.pages.rules.rule import classify

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from newsbot.apps.demo.check import STORY_COLUMNS, judge
-from newsbot.apps.demo.publishing import Manifest
+from newsbot.apps.demo.server import Manifest
 from newsbot.dedup.decision import SAME_STORY, Change, Text, compare
 from newsbot.items import Article
 from testbed.demoweb.manifest import make_manifest

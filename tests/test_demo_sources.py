@@ -12,7 +12,7 @@ import lxml.etree
 import lxml.html
 import pytest
 
-from newsbot.apps.demo.publishing import Manifest
+from newsbot.apps.demo.server import Manifest
 from testbed.demoweb.hosts import HERALD, HOSTS
 from testbed.demoweb.manifest import make_manifest
 from testbed.demoweb.plan import make_plan

@@ -16,16 +16,16 @@ import lxml.html
 import pytest
 
 from newsbot.apps.demo.check import judge
-from newsbot.apps.demo.publishing import (
+from newsbot.apps.demo.server import (
     MAX_ARTICLES,
     MIN_ARTICLES,
     Article,
+    DemoServer,
     Manifest,
     load_sites,
     make_manifest,
     publish,
 )
-from newsbot.apps.demo.server import DemoServer
 from newsbot.clock import iso
 from newsbot.dedup.decision import SAME_STORY, Change, Text, compare
 from newsbot.dedup.index import jaccard, shingle_hashes

@@ -12,8 +12,7 @@ import pytest
 
 import newsbot.commands
 from newsbot.apps.export.formats import FORMATS
-from newsbot.apps.monitor.spiders import monitor as monitoring
-from newsbot.apps.monitor.spiders import search as searching
+from newsbot.apps.monitor.spiders import MONITOR_HELP, SEARCH_HELP
 from newsbot.cli.command import NewsbotCommand
 from newsbot.crawl.scope import HELP
 from newsbot.items import Article
@@ -56,7 +55,7 @@ def test_removed_commands_have_no_section() -> None:
     assert sorted(documented) == sorted({*NAMES, "crawl"})
 
 
-@pytest.mark.parametrize("name", sorted({*HELP, *searching.HELP, *monitoring.HELP}))
+@pytest.mark.parametrize("name", sorted({*HELP, *SEARCH_HELP, *MONITOR_HELP}))
 def test_each_argument_of_the_spider_is_documented(name: str) -> None:
     assert name in described(section("crawl"))
 

@@ -84,7 +84,7 @@ for group in ("DOWNLOADER_MIDDLEWARES", "SPIDER_MIDDLEWARES", "ITEM_PIPELINES", 
     parts += [name for name, order in settings.getdict(group).items() if order is not None]
 for name in parts:
     load_object(name)
-from newsbot.apps.demo.publishing import load_sites
+from newsbot.apps.demo.server import load_sites
 load_sites()
 for name in settings["SPIDER_MODULES"]:
     import_module(name)

@@ -16,8 +16,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-from newsbot.apps.demo.publishing import load_sites, publish
-from newsbot.apps.demo.server import Pages, make_environment
+from newsbot.apps.demo.server import Pages, load_sites, make_environment, publish
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction import parse_html, read_page
 from newsbot.pages.extraction.body import text as body_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.apps.monitor.page_check import MOST_ERRORS, faults_in, read, written
+from newsbot.apps.monitor.results import MOST_ERRORS, faults_in, read_faults, written_faults
 
 GOOD = (
     "<!doctype html><html lang=en><head><title>Bridge</title><meta name=description content='It is open.'>"
@@ -14,7 +14,7 @@ GOOD = (
 
 def test_a_page_of_html_5_without_faults() -> None:
     assert faults_in(GOOD, "https://news.test/") == {}
-    assert written(faults_in(GOOD, "https://news.test/")) == ""
+    assert written_faults(faults_in(GOOD, "https://news.test/")) == ""
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_a_page_of_html_5_without_faults() -> None:
 )
 def test_faults(old: str, new: str, expected: str) -> None:
     assert old in GOOD
-    assert written(faults_in(GOOD.replace(old, new), "https://news.test/")) == expected
+    assert written_faults(faults_in(GOOD.replace(old, new), "https://news.test/")) == expected
 
 
 def test_only_pages_by_https_have_mixed_content() -> None:
@@ -54,5 +54,5 @@ def test_errors_are_counted_up_to_a_limit() -> None:
 
 
 def test_stored_faults_are_read_again() -> None:
-    assert read("errors:3 no_title:1") == {"errors": 3, "no_title": 1}
-    assert read("errors:x other:1 no_title") == {}
+    assert read_faults("errors:3 no_title:1") == {"errors": 3, "no_title": 1}
+    assert read_faults("errors:x other:1 no_title") == {}

@@ -11,8 +11,18 @@ from typing import Any
 import pytest
 
 from newsbot import backends
-from newsbot.apps.posts import bluesky, mastodon, post, telegram, youtube
-from newsbot.apps.posts.post import MAX_TITLE, Post, PostFeed, text_of_html, title_of
+from newsbot.apps.posts.readers import (
+    BLUESKY,
+    MASTODON,
+    MAX_TITLE,
+    NOTES,
+    TELEGRAM,
+    YOUTUBE,
+    Post,
+    PostFeed,
+    text_of_html,
+    title_of,
+)
 from newsbot.apps.search.articles import searching
 from newsbot.items import ArticleFilter
 from newsbot.pages.discovery.dates import SiteDates
@@ -23,7 +33,7 @@ from tests.crawls import article_html, feed_xml
 from tests.dashboarddata import make_article
 from tests.dashboards import settings_of
 
-READERS: list[SourceReader] = [bluesky.READER, telegram.READER, youtube.READER, mastodon.READER, post.READER]
+READERS: list[SourceReader] = [BLUESKY, TELEGRAM, YOUTUBE, MASTODON, NOTES]
 SOCIAL = "http://social.test"
 ACCOUNT = {
     "id": "109",
@@ -82,7 +92,7 @@ def read(reader: SourceReader, body: Any, url: str) -> PostFeed:
 
 
 def read_statuses(*statuses: dict[str, Any], url: str = STATUSES) -> list[Post]:
-    return read(mastodon.READER, list(statuses), url).posts
+    return read(MASTODON, list(statuses), url).posts
 
 
 # --- the address chooses the reader
@@ -91,20 +101,20 @@ def read_statuses(*statuses: dict[str, Any], url: str = STATUSES) -> list[Post]:
     [
         (
             "https://bsky.app/profile/harbour.example",
-            bluesky.READER,
+            BLUESKY,
             f"{AUTHOR_FEED.replace('&limit', '&filter=posts_and_author_threads&limit')}",
         ),
-        ("https://t.me/harbournews", telegram.READER, "https://t.me/s/harbournews"),
-        ("https://telegram.me/s/harbournews", telegram.READER, "https://t.me/s/harbournews"),
+        ("https://t.me/harbournews", TELEGRAM, "https://t.me/s/harbournews"),
+        ("https://telegram.me/s/harbournews", TELEGRAM, "https://t.me/s/harbournews"),
         (
             "https://www.youtube.com/channel/UCabcdefghijklmnopqrstuv",
-            youtube.READER,
+            YOUTUBE,
             "https://www.youtube.com/feeds/videos.xml?channel_id=UCabcdefghijklmnopqrstuv",
         ),
-        ("https://www.youtube.com/@harbour", youtube.READER, "https://www.youtube.com/@harbour"),
+        ("https://www.youtube.com/@harbour", YOUTUBE, "https://www.youtube.com/@harbour"),
         (
             "https://www.youtube.com/playlist?list=PL123",
-            youtube.READER,
+            YOUTUBE,
             "https://www.youtube.com/feeds/videos.xml?playlist_id=PL123",
         ),
     ],
@@ -204,26 +214,26 @@ def test_a_post_of_another_server_has_the_address_on_the_server_that_shows_it() 
 
 
 def test_an_account_and_a_tag_lead_to_their_posts_and_a_full_page_to_older_ones() -> None:
-    assert read(mastodon.READER, ACCOUNT, LOOKUP).next_url == STATUSES
+    assert read(MASTODON, ACCOUNT, LOOKUP).next_url == STATUSES
     page = PAGE
     tag = f"{SOCIAL}/tags/%D0%BF%D0%BE%D1%80%D1%82"
-    assert recognising(READERS, tag, "text/html", page.encode()) is mastodon.READER
-    assert read(mastodon.READER, page, tag).next_url == (
+    assert recognising(READERS, tag, "text/html", page.encode()) is MASTODON
+    assert read(MASTODON, page, tag).next_url == (
         f"{SOCIAL}/api/v1/timelines/tag/%D0%BF%D0%BE%D1%80%D1%82?limit=40"
     )
     for path, name in (("@harbour", "harbour"), ("@harbour@other.test/", "harbour%40other.test")):
-        assert recognising(READERS, f"{SOCIAL}/{path}", "text/html", page.encode()) is mastodon.READER
+        assert recognising(READERS, f"{SOCIAL}/{path}", "text/html", page.encode()) is MASTODON
         lookup = f"{SOCIAL}/api/v1/accounts/lookup?acct={name}"
-        assert read(mastodon.READER, page, f"{SOCIAL}/{path}").next_url == lookup
+        assert read(MASTODON, page, f"{SOCIAL}/{path}").next_url == lookup
     full = [status(number, CLOSED) for number in range(140, 100, -1)]
-    assert (read(mastodon.READER, full, STATUSES).next_url or "").endswith("&max_id=101")
-    assert read(mastodon.READER, full[:5], STATUSES).next_url is None
+    assert (read(MASTODON, full, STATUSES).next_url or "").endswith("&max_id=101")
+    assert read(MASTODON, full[:5], STATUSES).next_url is None
 
 
 @pytest.mark.parametrize("body", [ACCOUNT | {"noindex": True}, ACCOUNT | {"suspended": True}])
 def test_an_account_that_does_not_want_to_be_indexed_is_not_read(body: dict[str, Any]) -> None:
     with pytest.raises(FeedError, match="no_posts"):
-        read(mastodon.READER, body, LOOKUP)
+        read(MASTODON, body, LOOKUP)
 
 
 def test_the_feed_of_an_account_has_its_posts() -> None:
@@ -236,8 +246,8 @@ def test_the_feed_of_an_account_has_its_posts() -> None:
     <media:rating scheme="urn:simple">nonadult</media:rating><media:description>A barrier</media:description>
     </media:content><category>harbour</category></item></channel></rss>"""
     url = f"{SOCIAL}/@harbour.rss"
-    assert recognising(READERS, url, "", feed.encode()) is mastodon.READER
-    (post,) = read(mastodon.READER, feed, url).posts
+    assert recognising(READERS, url, "", feed.encode()) is MASTODON
+    (post,) = read(MASTODON, feed, url).posts
     assert (post.url, post.text) == (
         "http://social.test/@harbour/7",
         "The eastern quay is closed.\nUntil Sunday.",
@@ -292,7 +302,7 @@ def test_facets_of_bluesky_count_bytes_and_shortened_links_become_whole() -> Non
         "images": [{"thumb": "https://cdn.test/s", "fullsize": "https://cdn.test/f", "alt": "Der Kai"}],
     }
     content = {"feed": [row("3kabc", text, record={"facets": facets}, view={"embed": embed})], "cursor": "c1"}
-    feed = read(bluesky.READER, content, AUTHOR_FEED)
+    feed = read(BLUESKY, content, AUTHOR_FEED)
     (post,) = feed.posts
     assert post.text == (
         "Der östliche Kai ist für Lastwagen gesperrt: https://harbour.example/mitteilungen/kai #Hafen"
@@ -314,13 +324,13 @@ def test_facets_of_bluesky_count_bytes_and_shortened_links_become_whole() -> Non
     ],
 )
 def test_reposts_answers_and_hidden_posts_of_bluesky_are_left_out(left_out: dict[str, Any]) -> None:
-    assert read(bluesky.READER, {"feed": [left_out]}, AUTHOR_FEED).posts == []
+    assert read(BLUESKY, {"feed": [left_out]}, AUTHOR_FEED).posts == []
 
 
 def test_labelled_posts_of_bluesky_are_sensitive() -> None:
     embed = {"$type": "app.bsky.embed.images#view", "images": [{"fullsize": "https://cdn.test/f"}]}
     feed = read(
-        bluesky.READER,
+        BLUESKY,
         {"feed": [row("3k1", "x", view={"labels": [{"val": "graphic-media"}], "embed": embed})]},
         AUTHOR_FEED,
     )
@@ -365,7 +375,7 @@ def test_the_messages_of_a_channel_are_posts() -> None:
             '<div class="tgme_widget_message_forwarded_from">Forwarded from <a>Other</a></div>' + BODY % "x",
         ),
     )
-    feed = read(telegram.READER, page, "https://t.me/s/harbournews")
+    feed = read(TELEGRAM, page, "https://t.me/s/harbournews")
     (post,) = feed.posts
     assert post.text.splitlines() == [
         "Восточный причал закрыт для грузовиков до вечера воскресенья.",
@@ -383,7 +393,7 @@ def test_the_messages_of_a_channel_are_posts() -> None:
 def test_a_channel_without_a_public_page_is_a_clear_fault() -> None:
     with pytest.raises(FeedError, match="no_posts"):
         read(
-            telegram.READER,
+            TELEGRAM,
             "<html><body><div class='tgme_page'>Contact</div></body></html>",
             "https://t.me/x",
         )
@@ -408,7 +418,7 @@ Chapters: 0:00 Start</media:description></media:group></entry></feed>"""
 
 
 def test_a_video_is_a_post_with_its_description() -> None:
-    (post,) = read(youtube.READER, VIDEOS, CHANNEL).posts
+    (post,) = read(YOUTUBE, VIDEOS, CHANNEL).posts
     assert (post.title, post.text) == (
         "How the quay is repaired",
         "Divers show the foundations of the eastern quay.\nChapters: 0:00 Start",
@@ -423,7 +433,7 @@ def test_the_page_of_a_name_leads_to_the_feed() -> None:
         f'href="{CHANNEL.replace("&", "&amp;")}">'
     )
     page = f"<html><head>{link}</head></html>"
-    assert read(youtube.READER, page, "https://www.youtube.com/@harbour").next_url == CHANNEL
+    assert read(YOUTUBE, page, "https://www.youtube.com/@harbour").next_url == CHANNEL
 
 
 # --- JSON Feed
@@ -438,8 +448,8 @@ def test_items_without_a_title_are_posts_and_others_stay_links() -> None:
         ],
     }
     body = json.dumps(feed).encode()
-    assert recognising(READERS, "https://ann.test/feed.json", "", body) is post.READER
-    found = read(post.READER, feed, "https://ann.test/feed.json")
+    assert recognising(READERS, "https://ann.test/feed.json", "", body) is NOTES
+    found = read(NOTES, feed, "https://ann.test/feed.json")
     assert [(post.text, post.author) for post in found.posts] == [("The quay is closed.", "Ann Lee")]
     assert [link.url for link in found.links] == ["https://ann.test/2"]
     feed["items"] = feed["items"][1:]
@@ -458,13 +468,13 @@ def test_the_first_line_is_the_title_and_is_shortened_at_a_word() -> None:
 @pytest.mark.parametrize("body", [b"", b"no document", b"<rss/>"])
 def test_a_broken_document_is_no_feed(body: bytes) -> None:
     with pytest.raises(FeedError, match="not_a_feed"):
-        youtube.READER.read(body, CHANNEL, "", SiteDates())
+        YOUTUBE.read(body, CHANNEL, "", SiteDates())
 
 
 def test_wrong_tags_of_a_note_do_not_lose_the_feed() -> None:
     item = {"id": "1", "url": "https://ann.test/1", "content_text": "The quay is closed.", "tags": 5}
     feed = {"version": "https://jsonfeed.org/version/1.1", "items": [item]}
-    assert len(read(post.READER, feed, "https://ann.test/feed.json").posts) == 1
+    assert len(read(NOTES, feed, "https://ann.test/feed.json").posts) == 1
 
 
 @pytest.mark.parametrize("html", ["", "<", "<p>" * 5000 + "x", "\0<p>x</p>", "<script>alert(1)</script>"])
@@ -487,7 +497,7 @@ WRONG: tuple[Any, ...] = (
 @pytest.mark.parametrize("content", WRONG)
 @pytest.mark.parametrize(
     ("reader", "url"),
-    [(mastodon.READER, STATUSES), (mastodon.READER, LOOKUP), (bluesky.READER, AUTHOR_FEED)],
+    [(MASTODON, STATUSES), (MASTODON, LOOKUP), (BLUESKY, AUTHOR_FEED)],
 )
 def test_answers_of_another_form_are_faults_or_empty(content: Any, reader: SourceReader, url: str) -> None:
     try:
@@ -633,7 +643,7 @@ def of_bluesky(record: dict[str, Any], embed: dict[str, Any] | None = None) -> l
         "record": {"$type": "app.bsky.feed.post", "createdAt": "2026-11-20T08:30:00.000Z"} | record,
         "indexedAt": "2026-11-20T08:30:01.000Z",
     } | ({"embed": embed} if embed else {})
-    return read(bluesky.READER, {"feed": [{"post": view}]}, AUTHOR_FEED).posts
+    return read(BLUESKY, {"feed": [{"post": view}]}, AUTHOR_FEED).posts
 
 
 def test_the_link_of_a_card_is_part_of_a_post_of_bluesky() -> None:
@@ -679,14 +689,14 @@ def test_polls_of_a_channel_are_posts_and_messages_of_telegram_are_not() -> None
     )
     poll = part.format("question", "Which bridge?") + part.format("type", "Anonymous Poll") + options
     pinned = message(1, BODY % "Harbour pinned a photo").replace(" js-widget_message", " service_message")
-    feed = read(telegram.READER, channel_page(pinned, message(2, poll)), "https://t.me/s/harbournews")
+    feed = read(TELEGRAM, channel_page(pinned, message(2, poll)), "https://t.me/s/harbournews")
     (post,) = feed.posts
     assert post.text == "Which bridge?\n– The old one\n– The new one"
 
 
 @pytest.mark.parametrize("path", ["@harbour/videos", "c/Harbour", "user/harbour", "@harbour/shorts/"])
 def test_pages_of_a_channel_lead_to_its_feed(path: str) -> None:
-    assert youtube.READER.claims(f"https://www.youtube.com/{path}")
+    assert YOUTUBE.claims(f"https://www.youtube.com/{path}")
 
 
 def test_a_video_without_a_description_has_its_title_as_text() -> None:
@@ -696,7 +706,7 @@ def test_a_video_without_a_description_has_its_title_as_text() -> None:
         "<title>The crane at work</title><published>2026-11-20T08:30:00+00:00</published>"
         "<media:group><media:description></media:description></media:group></entry></feed>"
     )
-    feed = youtube.READER.read(
+    feed = YOUTUBE.read(
         body.encode(), "https://www.youtube.com/feeds/videos.xml?channel_id=x", "text/xml", SiteDates()
     )
     assert isinstance(feed, PostFeed)
@@ -706,9 +716,9 @@ def test_a_video_without_a_description_has_its_title_as_text() -> None:
 def test_the_version_of_a_json_feed_may_come_last() -> None:
     items = [{"id": "https://a.test/1", "content_text": "A note. " * 300}]
     feed = {"items": items, "title": "Notes", "version": "https://jsonfeed.org/version/1.1"}
-    assert post.READER.recognises("https://a.test/feed", "application/json", json.dumps(feed).encode())
+    assert NOTES.recognises("https://a.test/feed", "application/json", json.dumps(feed).encode())
     other = feed | {"version": 3, "home_page_url": "https://jsonfeed.org/version/1.1"}
-    assert not post.READER.recognises("https://a.test/feed", "application/json", json.dumps(other).encode())
+    assert not NOTES.recognises("https://a.test/feed", "application/json", json.dumps(other).encode())
 
 
 def test_posts_do_not_count_among_all_articles_of_a_day(tmp_path: Path) -> None:

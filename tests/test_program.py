@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 import pytest
 
 import newsbot.commands
-from newsbot.apps.authoring.project import FILES
+from newsbot.apps.authoring.importing import FILES
 from newsbot.apps.operations.completion import FOR_ZSH
 from newsbot.cli.program import OF_SCRAPY, all_commands, help_text
 from newsbot.pages.rules import load_rules

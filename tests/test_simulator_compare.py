@@ -14,20 +14,19 @@ import pytest
 from pymongo import MongoClient
 
 from newsbot.apps.mongodb.storage import MongoStorage
-from newsbot.apps.simulator import requirements
+from newsbot.apps.simulator import model
 from newsbot.apps.simulator.site_world import (
     FEED,
     PAGE,
     SECTION,
+    UNITS,
     Recorded,
     SiteSettings,
     from_pages,
     from_polls,
     read_settings,
 )
-from newsbot.apps.simulator.strategies import STRATEGIES
-from newsbot.apps.simulator.strategy_comparison import estimate, read_targets
-from newsbot.apps.simulator.visits import UNITS
+from newsbot.apps.simulator.strategies import STRATEGIES, estimate, read_targets
 from newsbot.errors import ArgumentError
 from newsbot.items import Event, Kind, PageRecord
 from newsbot.storage.base import Poll, SourceRecord
@@ -311,7 +310,7 @@ def test_targets() -> None:
 def test_a_world_too_large_for_memory_is_refused_before_it_is_made(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requirements, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(model, "available_memory", lambda: 10**6)
     answer = place.run("simulate", "compare", "--out", str(place.folder / "out"))
     assert answer.code == 1
     assert "a world of 200 sources and 14 days would need" in answer.err

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.simulator.site_world import SiteSettings
+from newsbot.apps.simulator.site_world import UNITS, SiteSettings
 from newsbot.apps.simulator.strategies import STRATEGIES
-from newsbot.apps.simulator.visits import UNITS
 from tests.commandline import ROOT, Place
 
 TEXT = (ROOT / "docs/simulator.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from newsbot.apps.simulator.experiment import Check, Experiment, as_document, run_experiment, situations
-from newsbot.apps.simulator.report import write_experiment
+from newsbot.apps.simulator.files import write_experiment
 
 SCALE = 20
 

@@ -11,6 +11,8 @@ from newsbot.apps.simulator.model import (
     FREQUENCIES,
     MAX_SIZE,
     MIN_SIZE,
+    NEVER,
+    NEW,
     ChangeLog,
     between,
     exponential,
@@ -18,9 +20,9 @@ from newsbot.apps.simulator.model import (
     make_pages,
     make_queries,
     make_routes,
+    pack,
     stream,
 )
-from newsbot.apps.simulator.runs import NEVER, NEW, pack
 
 KEY = stream("a test")
 

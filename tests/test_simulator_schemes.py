@@ -15,17 +15,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from newsbot import __version__
-from newsbot.apps.simulator.control import RunLog, listening
+from newsbot.apps.simulator.command import RunLog, listening
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
+    History,
     make_changes,
     make_pages,
     make_queries,
     make_routes,
+    pack,
+    run_robots,
+    run_sensor,
     stream,
 )
-from newsbot.apps.simulator.runs import History, pack, run_robots, run_sensor
-from newsbot.apps.simulator.schemes import SCHEMES, Exchange, run_schemes
+from newsbot.apps.simulator.schemes import SCHEMES, Exchange, Shared, run_schemes
 from newsbot.errors import ArgumentError, UserError
 from tests.commandline import ROOT, Place
 
@@ -48,9 +51,7 @@ def schemes(
     readers: int = 3,
 ) -> dict[str, Exchange]:
     asked = make_queries(PAGES, TIME, queries, stream("queries", seed))
-    found = run_schemes(
-        history(changes, seed), asked, TIME, seed, sites=sites, interval=interval, subscribers=readers
-    )
+    found = run_schemes(Shared(history(changes, seed), asked, TIME, seed, sites, interval, readers))
     return {one.scheme.name: one for one in found}
 
 

@@ -10,13 +10,17 @@ from newsbot.apps.simulator.model import (
     ChangeLog,
     QueryLog,
     Routes,
+    Run,
+    Steps,
     make_changes,
     make_pages,
     make_queries,
     make_routes,
+    pack,
+    run_robots,
+    run_sensor,
     stream,
 )
-from newsbot.apps.simulator.runs import Run, Steps, pack, run_robots, run_sensor
 from tests.simpymodel import Model, as_series
 
 # pages, time, changes, queries, steps: sparse, dense (many events at a time), steps that do not divide time

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from newsbot.apps.simulator import requirements
+from newsbot.apps.simulator import model
 from tests.commandline import ROOT, Answer, Place
 
 PAGES, TIME = 40, 5_000
@@ -191,7 +191,7 @@ def test_wrong_usage(place: Place, words: tuple[str, ...], text: str) -> None:
 def test_an_experiment_too_large_for_memory_is_refused_at_the_start(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(requirements, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(model, "available_memory", lambda: 10**6)
     folder = bench.folder / "full"
     answer = bench.place.run("simulate", "experiment", "--out", str(folder))
     assert answer.code == 1
@@ -203,7 +203,7 @@ def test_an_experiment_too_large_for_memory_is_refused_at_the_start(
 
 
 def test_the_available_memory_is_found() -> None:
-    assert 10**7 < requirements.available_memory() < 2**50
+    assert 10**7 < model.available_memory() < 2**50
 
 
 def test_experiment_as_a_program(place: Place) -> None:
@@ -247,4 +247,4 @@ def test_compiled_code_need_not_be_cached(monkeypatch: pytest.MonkeyPatch) -> No
         return njit(**options)
 
     monkeypatch.setattr(numba, "njit", refusing)
-    assert requirements.compiled(lambda number: number + 1)(2) == 3
+    assert model.compiled(lambda number: number + 1)(2) == 3

@@ -15,13 +15,18 @@ import pytest
 
 from newsbot.apps.simulator.model import (
     FREQUENCIES,
+    History,
+    Run,
+    Steps,
     make_changes,
     make_pages,
     make_queries,
     make_routes,
+    pack,
+    run_robots,
+    run_sensor,
     stream,
 )
-from newsbot.apps.simulator.runs import History, Run, Steps, pack, run_robots, run_sensor
 
 GROWS_ONLY = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 PAGES = 4_000

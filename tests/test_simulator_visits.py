@@ -8,9 +8,19 @@ import numpy as np
 import pytest
 
 from newsbot.apps.simulator import strategies
-from newsbot.apps.simulator.site_world import PAGE, SiteSettings, SiteWorld, make_sites
+from newsbot.apps.simulator.site_world import (
+    HEADERS,
+    PAGE,
+    SiteSettings,
+    SiteWorld,
+    Visits,
+    costs,
+    history_of,
+    make_sites,
+    measure,
+    run_policy,
+)
 from newsbot.apps.simulator.strategies import MOST_A_DAY, STRATEGIES, PushSettings, capped
-from newsbot.apps.simulator.visits import HEADERS, Visits, costs, history_of, measure, run_policy
 from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Polled
 from tests.simulatedsites import WAY, changed, even_world, visit
 

@@ -17,7 +17,7 @@ import newsbot.commands
 from newsbot.apps.authoring.new import ARTICLES, SECONDS
 from newsbot.apps.demo.server import DEFAULT_ARTICLES
 from newsbot.apps.export.formats import FORMATS, TYPES
-from newsbot.apps.monitor.command import SHOWN
+from newsbot.apps.monitor.report import SHOWN_ROWS
 from newsbot.cli.command import Action, NewsbotCommand, make_parser
 from newsbot.config.apps import load
 from testbed.demoweb.plan import MIN_ARTICLES
@@ -97,4 +97,4 @@ def test_declarations_match_the_functions() -> None:
         f"(default {DEFAULT_ARTICLES}, from {MIN_ARTICLES})"
         in make_parser("demo", ACTIONS["demo", ""]).format_help()
     )
-    assert f"({SHOWN})" in make_parser("monitor", ACTIONS["monitor", "show"]).format_help()
+    assert f"({SHOWN_ROWS})" in make_parser("monitor", ACTIONS["monitor", "show"]).format_help()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from newsbot.apps.demo.publishing import TRACKING, Expected, Manifest
+from newsbot.apps.demo.server import TRACKING, Expected, Manifest
 from newsbot.clock import iso
 from testbed.demoweb.hosts import HOSTS
 from testbed.demoweb.plan import Paper, Plan

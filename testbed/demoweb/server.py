@@ -17,8 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from newsbot.apps.demo.publishing import Manifest
-from newsbot.apps.demo.server import ServedRequest
+from newsbot.apps.demo.server import Manifest, ServedRequest
 from newsbot.clock import from_iso
 from testbed.demoweb.manifest import make_manifest
 from testbed.demoweb.plan import MAX_ARTICLES, MIN_ARTICLES, make_plan

@@ -9,7 +9,7 @@ from datetime import datetime
 from email.utils import format_datetime
 from xml.sax.saxutils import escape
 
-from newsbot.apps.demo.publishing import TRACKING
+from newsbot.apps.demo.server import TRACKING
 from newsbot.clock import iso
 from testbed.demoweb.hosts import Host
 from testbed.demoweb.plan import Paper

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from newsbot.apps.demo.publishing import without_tracking
+from newsbot.apps.demo.server import without_tracking
 from testbed.demoweb.hosts import HERALD, HOSTS, Host
 from testbed.demoweb.noise import noise_kind, noise_page
 from testbed.demoweb.plan import Plan

@@ -19,7 +19,6 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException, HTTPResponse
@@ -242,28 +241,25 @@ class PacedClient:
         return Answer(status, found, body)
 
 
-def news_files(base: str, month: str, user_agent: str, say: Callable[[str], None]) -> list[str]:
+def news_files(base: str, month: str, client: PacedClient) -> list[str]:
     """Return the URLs of the WARC files of one month, in the order of the list and without duplicates.
 
     ``base`` is the URL of a copy of the data set, for example ``https://data.commoncrawl.org/``; ``month``
-    has the form ``2026-11``. ``say`` is called with one line of text before each retry.
-
-    Raises :class:`RemoteFault` if the list cannot be read, is damaged or too large, or contains no file.
+    has the form ``2026-11``. Raises :class:`RemoteFault` if the list cannot be read, is damaged or too large,
+    or contains no file.
     """
     root = base.rstrip("/") + "/"
     url = f"{root}crawl-data/CC-NEWS/{month.replace('-', '/')}/warc.paths.gz"
+    answer = client.get(url, MAX_LIST)
+    if answer.status != 200:
+        raise RemoteFault(f"{url}: the server responded with status {answer.status}", answer.status)
     unpacker = zlib.decompressobj(wbits=31)
-    text = b""
-    with closing(RemoteFile(url, user_agent, say)) as file:
-        try:
-            while (piece := file.read(_STEP)) and len(text) <= MAX_LIST and not unpacker.eof:
-                # The size is limited, because a small file could unpack to gigabytes. One more byte than
-                # allowed is read, so that the check below can see that the list is too large.
-                text += unpacker.decompress(piece, MAX_LIST + 1)
-        except RemoteFault as fault:  # its text does not contain the URL
-            raise RemoteFault(f"{url}: {fault}", fault.status) from fault
-        except zlib.error as error:
-            raise RemoteFault(f"{url}: not a gzipped list of files ({error})") from error
+    try:
+        # The size is limited, because a small file could unpack to gigabytes. One more byte than allowed is
+        # read, so that the check below can see that the list is too large.
+        text = unpacker.decompress(answer.body, MAX_LIST + 1)
+    except zlib.error as error:
+        raise RemoteFault(f"{url}: not a gzipped list of files ({error})") from error
     if not unpacker.eof or len(text) > MAX_LIST:
         raise RemoteFault(f"{url}: the list is incomplete or larger than {MAX_LIST // 2**20} MiB")
     lines = text.decode("ascii", "replace").split()

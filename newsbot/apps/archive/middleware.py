@@ -5,6 +5,10 @@ A separate thread compresses and writes one exchange (a request and its response
 acknowledged after its exchange is written, so that a crash loses no exchange. If the folder cannot be
 written, this is logged once. The crawl continues without the archive and tries again after :data:`REST`
 seconds. :mod:`newsbot.crawl.visit` decides which pages are archived.
+
+The pictures, audio and video of new and changed articles are archived too (setting NEWSBOT_WARC_MEDIA). The
+files are requested within the visit of their page, one after the other: robots.txt, the turns of the host
+and the address guard apply. Pages that say ``noarchive`` are left out with their files.
 """
 
 from __future__ import annotations
@@ -22,27 +26,19 @@ from typing import Any
 
 from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Request, Response
 from scrapy.settings import BaseSettings
 
-from newsbot.apps.archive.writer import (
-    COPIED,
-    INDEX,
-    SUFFIX,
-    Exchange,
-    Uploads,
-    WarcFolder,
-    line_of,
-    lines_in,
-    packed_records,
-    write_index,
-)
+from newsbot.apps.archive import writer
 from newsbot.clock import Clock
 from newsbot.config.settings import SettingsLike, number_of, value_of
 from newsbot.crawl.assembly import Crawl
-from newsbot.crawl.visit import EXCHANGE_KEY, GIVEN_KEY, META_KEY, Visit, keep_page
-from newsbot.errors import ArgumentError, DataUnavailable, UserError
-from newsbot.middlewares import Middleware
+from newsbot.crawl.failures import cause_for
+from newsbot.crawl.visit import EXCHANGE_KEY, GIVEN_KEY, META_KEY, PART_KEY, RULE_KEY, Visit, keep_page
+from newsbot.errors import ArgumentError, DataError, DataUnavailable, UserError
+from newsbot.items import Article, Bounded
+from newsbot.middlewares import Middleware, content_type_of
 from newsbot.pages.rules.rule import Rule
 
 logger = logging.getLogger(__name__)
@@ -59,7 +55,7 @@ class Archive:
 
     def __init__(
         self,
-        folder: WarcFolder,
+        folder: writer.WarcFolder,
         count: Callable[[str], None],
         clock: Clock = time.monotonic,
         *,
@@ -76,7 +72,7 @@ class Archive:
         """Number of exchanges lost since the last successful write."""
         self._next_try = 0.0
 
-    async def keep(self, exchange: Exchange) -> None:
+    async def keep(self, exchange: writer.Exchange) -> None:
         """Write an exchange. If it cannot be written, it is counted as lost and nothing is raised."""
         # After a fault, one exchange every REST seconds is written as a test. All others are lost.
         if self._lost and self._clock() < self._next_try:
@@ -110,11 +106,11 @@ class Archive:
         if self._uploads is not None:
             self._uploads.close()
 
-    def _write(self, exchange: Exchange) -> None:
-        response, request = packed_records(exchange)
+    def _write(self, exchange: writer.Exchange) -> None:
+        response, request = writer.packed_records(exchange)
         name, offset = self._folder.write(response + request)
         if exchange.status != HTTPStatus.NOT_MODIFIED:  # its record refers to the page of an earlier visit
-            self._lines.setdefault(name, []).append(line_of(exchange, name, offset, len(response)))
+            self._lines.setdefault(name, []).append(writer.line_of(exchange, name, offset, len(response)))
 
     def _lose(self) -> None:
         self._lost += 1
@@ -127,7 +123,7 @@ class Indexes:
     ``uploads`` then copies the file and its index.
     """
 
-    def __init__(self, uploads: Uploads | None = None) -> None:
+    def __init__(self, uploads: writer.Uploads | None = None) -> None:
         self.uploads = uploads
         self.lines: dict[str, list[str]] = {}
         """The lines of open files, by their final names."""
@@ -136,7 +132,7 @@ class Indexes:
         """Write the index of a file. A fault is logged: searches then read the file itself."""
         known = self.lines.pop(path.name, None)
         try:
-            write_index(path, lines_in(path) if known is None else known)
+            writer.write_index(path, writer.lines_in(path) if known is None else known)
         except OSError as error:
             logger.error("archive without index file=%s fault=%s", path, error.strerror or error)
         if self.uploads is not None:
@@ -160,10 +156,12 @@ def open_archive(
     if not settings.getbool("ROBOTSTXT_OBEY"):
         about = about.replace("robots: obey", "robots: ignore")
     bucket = value_of(settings, "NEWSBOT_WARC_S3")
-    uploads = Uploads(bucket) if bucket else None
+    uploads = writer.Uploads(bucket) if bucket else None
     try:
         indexes = Indexes(None if is_check else uploads)
-        folder = WarcFolder(Path(name).expanduser(), max_size=size, about=about, finished=indexes.finished)
+        folder = writer.WarcFolder(
+            Path(name).expanduser(), max_size=size, about=about, finished=indexes.finished
+        )
         if indexes.uploads is not None:
             indexes.uploads.start(folder.folder)
         return Archive(folder, count, indexes=indexes)
@@ -191,17 +189,17 @@ def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
         raise ArgumentError("raw: NEWSBOT_WARC_DIR is not set, so no raw pages are stored")
     folder = Path(name).expanduser()
     bucket = value_of(settings, "NEWSBOT_WARC_S3")
-    uploads = Uploads(bucket) if bucket else None
+    uploads = writer.Uploads(bucket) if bucket else None
     count = 0
     try:
-        for path in sorted(folder.glob(f"*{SUFFIX}")):
+        for path in sorted(folder.glob(f"*{writer.SUFFIX}")):
             with suppress(FileNotFoundError):  # another process has pruned the file in the meantime
                 # A file that is not in the object store yet is kept.
                 if path.stat().st_mtime < before and (uploads is None or uploads.has(path)):
                     count += 1
                     if delete:
                         path.unlink()
-                        for ending in (INDEX, COPIED):
+                        for ending in (writer.INDEX, writer.COPIED):
                             path.with_name(path.name + ending).unlink(missing_ok=True)
     except OSError as error:
         raise UserError(f"{folder}: {error.strerror or error}") from error
@@ -262,11 +260,11 @@ class ArchiveMiddleware(Middleware):
             await keep_page(self._context, self._removals, response)
 
 
-def _exchange(request: Request, response: Response) -> Exchange:
+def _exchange(request: Request, response: Response) -> writer.Exchange:
     # What the rule of the site gives may be secret, and so may be the cookies that the site returns for it.
     given = [name.encode() for name in request.meta.get(GIVEN_KEY, ()) if name not in _PUBLIC]
     hidden = {*given, *([b"Set-Cookie"] if request.headers.get("Cookie") or given else ())}
-    return Exchange(
+    return writer.Exchange(
         url=response.url,
         at=datetime.now(UTC),
         method=request.method,
@@ -283,3 +281,55 @@ def _pairs(headers: Any, hidden: set[bytes]) -> tuple[tuple[bytes, bytes], ...]:
     left_out = {name.lower() for name in hidden}
     shown = ((name, values) for name, values in dict(headers).items() if name.lower() not in left_out)
     return tuple((name, value) for name, values in shown for value in values)
+
+
+logger = logging.getLogger(__name__)
+
+MAX_FILES = 10
+"""Maximum number of files of one article."""
+MAX_KNOWN = 50_000
+"""Maximum number of files that a worker remembers, so that a new version does not archive them again."""
+_TYPES = ("image/", "audio/", "video/", "application/octet-stream", "binary/octet-stream", "application/ogg")
+"""Types of responses that are archived. Many servers send audio files as octets without a type."""
+
+
+class MediaFiles(Middleware):
+    """Requests and archives the files of articles after they are stored."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._most = int(value_of(crawler.settings, "NEWSBOT_WARC_MEDIA")) * 10**6
+        if not self._most:
+            raise NotConfigured
+        super().__init__(crawler)
+        crawl = Crawl.of(crawler)
+        self._context, self._removals = crawl.context, crawl.removals
+        self._known = Bounded[str, None](MAX_KNOWN)
+        crawler.signals.connect(self._stored, signals.item_scraped)
+
+    async def _stored(self, item: Any, response: Response) -> None:
+        visit: Visit | None = response.meta.get(META_KEY)
+        if not isinstance(item, Article) or visit is None or not visit.reading.rights.archive:
+            return
+        # The video of a post is its own page.
+        for url in [one["url"] for one in item.media if one["url"] != item.url][:MAX_FILES]:
+            if self._context.archive is None or self._context.outage.ending():
+                return
+            if url not in self._known:
+                self._known.add(url)
+                await self._keep(url, visit)
+
+    async def _keep(self, url: str, visit: Visit) -> None:
+        meta = {RULE_KEY: visit.rule, PART_KEY: visit.url, "download_maxsize": self._most}
+        try:
+            response = await self.download(url, meta=meta)
+        except DataError:
+            raise
+        except Exception as error:  # noqa: BLE001  (the article is stored in any case)
+            self._context.count(f"archive/media/{cause_for(url, error)}")
+            return
+        kind = content_type_of(response).lower()
+        if response.status != 200 or not kind.startswith(_TYPES) or kind.startswith("image/svg"):
+            self._context.count("archive/media/other_type")
+            return
+        await keep_page(self._context, self._removals, response)
+        self._context.count("archive/media/kept")

@@ -6,10 +6,9 @@ Files in reading order:
 * ``new``: ``scrapy rules new``; proposes selectors from a few pages of a site
 * ``samples``: saves the first pages of a crawl, for ``new``; saved pages with their expected fields, for
   ``scrapy rules test``
-* ``importing``: ``scrapy rules import``, also from the site files of ftr-site-config
+* ``importing``: ``scrapy rules import``, also from the site files of ftr-site-config; ``newsbot init``
 * ``command``: ``scrapy rules check|show``, with warnings about values that are probably mistakes
 * ``article``: extracts the article of one page
-* ``project``: ``newsbot init``
 """
 
 from newsbot.config.apps import App
@@ -24,7 +23,7 @@ APP = App(
         "init": (
             "Begin",
             "Make a project: a rules folder, settings, scrapy.cfg",
-            "newsbot.apps.authoring.project:ACTIONS",
+            "newsbot.apps.authoring.importing:ACTIONS",
         ),
         "rules": (
             "Crawl",

@@ -18,18 +18,9 @@ from newsbot.cli.terminal import columns, counted
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Kind, Link, Where
+from newsbot.pages.rules import load
 from newsbot.pages.rules.expressions import compile_pattern
-from newsbot.pages.rules.load import (
-    Loaded,
-    RuleFile,
-    Value,
-    duration,
-    effective,
-    overview,
-    read_files,
-    read_folder,
-    verdict,
-)
+from newsbot.pages.rules.load import verdict
 from newsbot.pages.rules.rule import Pattern, Rule, classify
 from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import kept, learns
@@ -127,7 +118,7 @@ _URL_KEYS = {
 _PATTERN_KEYS = ("article", "section", "deny")
 
 
-def find_hints(loaded: Loaded) -> list[Problem]:
+def find_hints(loaded: load.Loaded) -> list[Problem]:
     """Return one hint for each value that is probably a mistake, in the order of the files.
 
     Files with problems are skipped, because they have no rule.
@@ -146,23 +137,23 @@ def find_hints(loaded: Loaded) -> list[Problem]:
     return hints
 
 
-def _hint(file: RuleFile, key: str, text: str, line: int | None = None) -> Problem:
+def _hint(file: load.RuleFile, key: str, text: str, line: int | None = None) -> Problem:
     return Problem(file.file, line or file.lines.get(key, 0), key, text)
 
 
-def _defaults_hints(file: RuleFile) -> Iterator[Problem]:
+def _defaults_hints(file: load.RuleFile) -> Iterator[Problem]:
     for key in _URL_KEYS:
         if key in file.lines:
             yield _hint(file, key, "applies to every site whose file does not have the key; is this right?")
 
 
-def _domain_hints(file: RuleFile) -> Iterator[Problem]:
+def _domain_hints(file: load.RuleFile) -> Iterator[Problem]:
     domain = file.values["domain"]
     if domain.startswith("www."):
         yield _hint(file, "domain", f"covers {domain} only; {domain.removeprefix('www.')!r} covers both")
 
 
-def _pattern_hints(file: RuleFile) -> Iterator[Problem]:
+def _pattern_hints(file: load.RuleFile) -> Iterator[Problem]:
     seen: dict[str, Pattern] = {}
     for key in _PATTERN_KEYS:
         for pattern in file.values.get(key, ()):
@@ -190,7 +181,7 @@ def _doubt(key: str, pattern: Pattern) -> str | None:
     return None
 
 
-def _never(text: str, file: RuleFile) -> str | None:
+def _never(text: str, file: load.RuleFile) -> str | None:
     """Return why a pattern matches no canonical URL of the site; None if no such reason is found."""
     never = f"{text!r} never matches: "
     if "\\\\" in text:
@@ -221,7 +212,7 @@ _NOT_IN_ADDRESSES = {
 }
 
 
-def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
+def _url_hints(file: load.RuleFile, rule: Rule) -> Iterator[Problem]:
     for key, kind in _URL_KEYS.items():
         urls = file.values.get(key, ())
         for url in urls:
@@ -234,7 +225,7 @@ def _url_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
             yield _hint(file, key, "the same URL is given twice")
 
 
-def _deny_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
+def _deny_hints(file: load.RuleFile, rule: Rule) -> Iterator[Problem]:
     for key, patterns in (("article", rule.article), ("section", rule.section)):
         for pattern in patterns:
             # The hint is given only if all samples are denied. Otherwise the pattern is useful for other
@@ -245,7 +236,7 @@ def _deny_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
                 yield _hint(file, key, text, pattern.line)
 
 
-def _pace_hints(file: RuleFile, rule: Rule) -> Iterator[Problem]:
+def _pace_hints(file: load.RuleFile, rule: Rule) -> Iterator[Problem]:
     if "interval" in file.values:
         for kind, seconds in file.values["interval"].items():
             if seconds < MIN_INTERVAL:
@@ -282,7 +273,7 @@ def check(call: Call) -> int:
 
 def show(call: Call) -> None:
     """Show all rules, one rule with its defaults, or how the rules judge a URL."""
-    loaded = read_folder(rules_folder(call.settings))
+    loaded = load.read_folder(rules_folder(call.settings))
     if loaded.problems:
         raise RulesError(loaded.problems)
     target = call.options.target
@@ -294,12 +285,12 @@ def show(call: Call) -> None:
         _show_rule(call, loaded, _rule_of(loaded, f"https://{target}/", target))
 
 
-def _read(call: Call) -> Loaded:
+def _read(call: Call) -> load.Loaded:
     folder = rules_folder(call.settings)
     files: list[Path] = call.options.files
     if not files:
-        return read_folder(folder)
-    return read_files(files, files[0].parent, folder)
+        return load.read_folder(folder)
+    return load.read_files(files, files[0].parent, folder)
 
 
 def _rows(problems: list[Problem]) -> list[dict[str, Any]]:
@@ -309,15 +300,15 @@ def _rows(problems: list[Problem]) -> list[dict[str, Any]]:
     ]
 
 
-def _rule_of(loaded: Loaded, url: str, target: str) -> Rule:
+def _rule_of(loaded: load.Loaded, url: str, target: str) -> Rule:
     try:
         return loaded.rules.for_url(url)
     except ValueError as error:
         raise ArgumentError(f"{target!r} is neither a URL nor a domain such as example.org") from error
 
 
-def _show_all(call: Call, loaded: Loaded) -> None:
-    rows = overview(loaded)
+def _show_all(call: Call, loaded: load.Loaded) -> None:
+    rows = load.overview(loaded)
     if call.json:
         call.document(rows)
         return
@@ -332,7 +323,7 @@ def _show_all(call: Call, loaded: Loaded) -> None:
                 row["language"],
                 *(row["sources"][key] for key in ("feeds", "sitemaps", "sections")),
                 *(row["patterns"][key] for key in ("article", "deny")),
-                duration(row["delay"]),
+                load.duration(row["delay"]),
                 row["file"],
             )
             for row in rows
@@ -340,11 +331,11 @@ def _show_all(call: Call, loaded: Loaded) -> None:
     )
 
 
-def _show_url(call: Call, loaded: Loaded, url: str) -> None:
+def _show_url(call: Call, loaded: load.Loaded, url: str) -> None:
     rule = _rule_of(loaded, url, url)
     found = {**verdict(loaded, url), "judgement": _judgement(call, url, rule)}
     if call.json:
-        call.document({**found, "rule": _as_json(effective(loaded, rule))})
+        call.document({**found, "rule": _as_json(load.effective(loaded, rule))})
         return
     pattern = found["pattern"]
     kind = "denied" if found["denied"] else found["kind"] or "unknown: no pattern matches"
@@ -393,8 +384,8 @@ def _judgement(call: Call, url: str, rule: Rule) -> dict[str, Any]:
     }
 
 
-def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
-    values = effective(loaded, rule)
+def _show_rule(call: Call, loaded: load.Loaded, rule: Rule) -> None:
+    values = load.effective(loaded, rule)
     if call.json:
         call.document({"file": rule.file, "rule": _as_json(values)})
         return
@@ -406,11 +397,11 @@ def _show_rule(call: Call, loaded: Loaded, rule: Rule) -> None:
     )
 
 
-def _as_json(values: list[Value]) -> dict[str, Any]:
+def _as_json(values: list[load.Value]) -> dict[str, Any]:
     return {value.key: {"value": value.value, "where": value.where} for value in values}
 
 
-def _lines(value: Value) -> list[tuple[str, str]]:
+def _lines(value: load.Value) -> list[tuple[str, str]]:
     """Return the lines that show one value. Each line is a pair: the place of the value, and a text.
 
     An empty value has no lines.
@@ -434,10 +425,10 @@ def _layout(item: dict[str, Any]) -> str:
 
 
 _WRITTEN: Mapping[str, Callable[[Any], list[str]]] = {
-    "interval": lambda found: [f"{kind}: {duration(seconds)}" for kind, seconds in found.items()],
+    "interval": lambda found: [f"{kind}: {load.duration(seconds)}" for kind, seconds in found.items()],
     "recrawl": lambda found: [f"{kind}: {way}" for kind, way in found.items()],
-    "recheck": lambda found: [", ".join(map(duration, found))],
-    "delay": lambda found: [duration(found)],
+    "recheck": lambda found: [", ".join(map(load.duration, found))],
+    "delay": lambda found: [load.duration(found)],
     "layouts": lambda found: [_layout(item) for item in found],
 }
 """Functions that format the values of certain keys as lines."""

@@ -4,12 +4,15 @@ The public collection ftr-site-config (Full-Text RSS) has one file per site, wit
 (https://help.fivefilters.org/full-text-rss/site-patterns.html). The import reads the alternative XPaths of
 each field, the parts to strip, the links to next pages, and the test pages. Lines that newsbot does not
 support are reported.
+
+``newsbot init`` makes a project: a folder with rules, settings and ``scrapy.cfg``.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -23,11 +26,12 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 from yaml.reader import Reader
 
-from newsbot.apps.authoring.learn import quoted, rule_path, write_new
+from newsbot.apps.authoring.learn import STARTER, add_rules, add_starter, list_lines, starter_sites
 from newsbot.backends import rules_folder
-from newsbot.cli.command import Call
+from newsbot.cli.command import Action, Argument, Call
+from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
-from newsbot.errors import MAX_QUOTE, ArgumentError, RulesError
+from newsbot.errors import MAX_QUOTE, ArgumentError
 from newsbot.pages.rules.expressions import PREFIX, read_selector
 from newsbot.pages.rules.rule import ascii_domain
 from newsbot.urls import canonicalize, host_key, site_of
@@ -79,13 +83,8 @@ class Imported:
         if self.extract:
             lines.append("extract:")
         for name in _FIELD_ORDER:
-            if self.extract.get(name):
-                lines.append(f"  {name}:")
-                lines += [f"    - {_quoted(text)}" for text in self.extract[name]]
-        if self.remove:
-            lines.append("remove:")
-            lines += [f"  - {_quoted(text)}" for text in self.remove]
-        return "\n".join(lines) + "\n"
+            lines += list_lines(name, map(_plain, self.extract.get(name, ())), "  ")
+        return "\n".join([*lines, *list_lines("remove", map(_plain, self.remove))]) + "\n"
 
 
 def domain_of(name: str) -> str:
@@ -183,8 +182,8 @@ def _add_selector(alternatives: list[str], text: str) -> None:
         alternatives.append(text)
 
 
-def _quoted(text: str) -> str:
-    return "'" + " ".join(text.split()).replace("'", "''") + "'"
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 MAX_LIST_BYTES = 20 * 2**20
@@ -228,13 +227,14 @@ class Sites:
     def as_yaml(self, domain: str) -> str:
         """Return the content of the rule file for a domain."""
         lines = [f"domain: {domain}"]
-        # get(), because a defaultdict adds a missing key that is read with [].
-        for key, urls in (("feeds", self.feeds.get(domain, [])), ("seeds", self.seeds.get(domain, []))):
-            if urls:
-                lines += [f"{key}:", *(f"  - {quoted(url)}" for url in urls)]
-        if self.tags.get(domain):
-            lines += ["tags:", *(f"  - {quoted(tag)}" for tag in self.tags[domain])]
+        for key, texts in (("feeds", self.feeds), ("seeds", self.seeds), ("tags", self.tags)):
+            # get(), because a defaultdict adds a missing key that is read with [].
+            lines += list_lines(key, texts.get(domain, ()))
         return "\n".join(lines) + "\n"
+
+    def rules(self) -> list[tuple[str, str]]:
+        """Return pairs of a domain and the content of its rule file."""
+        return [(domain, self.as_yaml(domain)) for domain in self.domains]
 
 
 def read_opml(data: bytes) -> Sites:
@@ -285,6 +285,14 @@ def read_addresses(data: bytes) -> Sites:
     if not sites.domains and not sites.left_out:
         raise ValueError("contains no address")
     return sites
+
+
+def read_list(data: bytes) -> Sites:
+    """Return the sites of a list: OPML, or one address per line. Raises ``ValueError``."""
+    # OPML has no fixed file name, so the content decides. UTF-16 has a byte order mark, and zeros between the
+    # letters.
+    is_xml = re.match(rb"[\s\0\xef\xbb\xbf\xfe\xff]*<", data)
+    return (read_opml if is_xml else read_addresses)(data)
 
 
 def _outlines(root: Element) -> Iterator[tuple[Element, tuple[str, ...]]]:
@@ -382,11 +390,11 @@ def _add(
 class Written:
     """What became of the sites of a list."""
 
-    written: list[str] = field(default_factory=list)
+    written: list[str]
     """Domains whose rule was written."""
-    kept: list[str] = field(default_factory=list)
+    kept: list[str]
     """Domains that have a rule already. It was not changed."""
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str]
     """What could not be imported, each with the reason."""
 
 
@@ -395,42 +403,20 @@ def add_list(folder: Path | Traversable, data: bytes) -> Written:
 
     Raises :class:`ArgumentError` if the list has no site, or if a rule cannot be written.
     """
-    # UTF-16 has a byte order mark, and zeros between the letters.
-    is_xml = re.match(rb"[\s\0\xef\xbb\xbf\xfe\xff]*<", data)
     try:
-        sites = (read_opml if is_xml else read_addresses)(data)
+        sites = read_list(data)
     except ValueError as error:
         raise ArgumentError(f"the list {error}") from error
     if not sites.domains:
         raise ArgumentError(f"the list contains no site: {sites.left_out[0]}")
-    result, refused = Written(), list[tuple[str, int, str]]()
-    made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
-    result.written, result.kept = _write_each(folder, made, refused)
-    result.left_out = [*sites.left_out, *(f"{domain}: {text}" for domain, _, text in refused)]
-    return result
+    refused: list[tuple[str, int, str]] = []
+    written, kept = add_rules(folder, sites.rules(), refused)
+    left_out = [*sites.left_out, *(f"{domain}: {text}" for domain, _, text in refused)]
+    return Written(_domains(written), _domains(kept), left_out)
 
 
-def _write_each(
-    folder: Path | Traversable, made: Iterable[tuple[str, str]], left_out: list[tuple[str, int, str]]
-) -> tuple[list[str], list[str]]:
-    """Write rule files, and return the domains that were written, and those whose rule existed.
-
-    ``made`` has pairs of a domain and the content of its rule file. Rules that are not valid are added to
-    ``left_out``, each with domain, line and reason.
-    """
-    written: list[str] = []
-    kept: list[str] = []
-    for domain, text in made:
-        path = rule_path(folder, domain)
-        if path.exists():
-            kept.append(domain)
-            continue
-        try:
-            write_new(path, text)
-            written.append(domain)
-        except RulesError as error:
-            left_out += [(domain, problem.line, problem.text) for problem in error.problems]
-    return written, kept
+def _domains(files: Iterable[str]) -> list[str]:
+    return [name.removesuffix(".yaml") for name in files]
 
 
 MAX_FILES = 20_000
@@ -483,9 +469,8 @@ def _from_list(call: Call, read: Callable[[bytes], Sites]) -> None:
         sites = read(_read(path))
     except ValueError as error:
         raise ArgumentError(f"{path}: {error}") from error
-    made = [(domain, sites.as_yaml(domain)) for domain in sites.domains]
     kept = Counter({path.name: sum(map(len, (*sites.feeds.values(), *sites.seeds.values())))})
-    _write(call, made, [(path.name, 0, reason) for reason in sites.left_out], kept)
+    _write(call, sites.rules(), [(path.name, 0, reason) for reason in sites.left_out], kept)
 
 
 def _read(path: Path) -> bytes:
@@ -524,7 +509,7 @@ def _write(
     out, each with file, line and reason. ``taken`` counts the imported items of each file.
     """
     folder = rules_folder(call.settings) if call.options.into is None else call.options.into
-    written, kept = _write_each(folder, made, left_out)
+    written, kept = map(_domains, add_rules(folder, made, left_out))
     lost = Counter(file for file, _, _ in left_out)
     if call.json:
         rows = [{"file": file, "line": line, "text": text} for file, line, text in left_out]
@@ -544,3 +529,104 @@ def _write(
         f"{counted(len(written), 'rule')} written to {folder}, {len(kept)} skipped because they exist; "
         f"{counted(sum(taken.values()), 'item')} imported, {len(left_out)} left out"
     )
+
+
+FILES = {
+    "scrapy.cfg": "[settings]\ndefault = settings\n",
+    "settings.py": '''\
+"""Settings of this project. Environment variables and `-s NAME=VALUE` override those of newsbot.
+
+docs/settings.md explains them. A value that is set here replaces the default and the environment variable.
+"""
+
+from newsbot.settings import *  # noqa: F403
+
+# Site owners can reach you at this e-mail address or web page. It becomes part of the user agent.
+# NEWSBOT_CONTACT = "https://example.org/crawler"
+''',
+    "rules/README.md": """\
+Each site has a file, for example `example.org.yaml`, which needs only one line:
+
+    domain: example.org
+
+`newsbot rules new example.org` writes a rule from a small crawl, and `newsbot rules check` checks all rules.
+""",
+    ".gitignore": "/data/\n",
+}
+"""Path in the project -> content."""
+SHOWN_ADDRESSES = 20
+"""Maximum number of addresses without a rule that are printed."""
+
+
+def init(call: Call) -> int:
+    """Run ``newsbot init``. The exit code is 1 if an address could not be used."""
+    folder: Path = call.options.folder.expanduser()
+    chosen: Path | None = call.options.sites
+    # A file with this name can be given as ./starter
+    starter = chosen is not None and str(chosen) == STARTER
+    sites = Sites() if chosen is None or starter else _sites_in(chosen)
+    made = [name for name in FILES if _write_missing(folder / name, FILES[name])]
+    place = folder / "rules"
+    rules = add_starter(place) if starter else add_rules(place, sites.rules())[0]
+    if call.json:
+        where = str(folder.absolute())
+        call.document({"folder": where, "files": made, "rules": rules, "left_out": sites.left_out})
+    else:
+        _tell(call, folder.absolute(), rules)
+        for reason in sites.left_out[:SHOWN_ADDRESSES]:
+            call.note(reason)
+    return 1 if sites.left_out else 0
+
+
+def _sites_in(path: Path) -> Sites:
+    try:
+        return read_list(sys.stdin.buffer.read(MAX_LIST_BYTES + 1) if str(path) == "-" else path.read_bytes())
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise ArgumentError(f"{path}: {error}") from error
+
+
+def _write_missing(path: Path, text: str) -> bool:
+    """Write a file and return True, or return False if it exists."""
+    if path.exists():
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ArgumentError(f"{path}: cannot be written ({error.strerror})") from error
+    return True
+
+
+def _tell(call: Call, folder: Path, rules: list[str]) -> None:
+    call.text(f"project: {folder}")
+    call.text(f"rules:   {folder / 'rules'} ({counted(len(rules), 'new rule')})")
+    call.text(f"data:    {folder / 'data'} (a crawl creates it)")
+    begin = "" if folder == Path.cwd() else f"cd {folder} && "
+    if any((folder / "rules").glob("*.yaml")):
+        call.text(f"next:    {begin}{PROGRAM} crawl")
+        return
+    call.text("The project has no sites yet. Ways to begin:")
+    call.text(f"  to try:      {begin}{PROGRAM} demo")
+    call.text(f"  own sites:   {begin}{PROGRAM} rules new example.org")
+    call.text(f"  a list:      {begin}{PROGRAM} rules import opml FILE")
+    number = len(starter_sites())
+    call.text(f"  a collection of {number} news sites: {begin}{PROGRAM} init --sites {STARTER}")
+
+
+ACTIONS = (
+    Action(
+        "",
+        "Make a project: a folder with rules, settings and scrapy.cfg. Existing files are kept.",
+        init,
+        Argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: ."),
+        Argument(
+            "--sites",
+            type=Path,
+            metavar="FILE",
+            help="an OPML file, a file with one address of a site or feed per line (- is stdin), or "
+            "starter: the news sites that newsbot brings along",
+        ),
+    ),
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -121,13 +121,36 @@ def add_starter(folder: Path | Traversable) -> list[str]:
 
     Rules that exist are kept. Raises :class:`newsbot.errors.ArgumentError` if the folder cannot be written.
     """
-    made = []
-    for domain in starter_sites():
+    rules = ((one, (shipped_folder() / f"{one}.yaml").read_text(encoding="utf-8")) for one in starter_sites())
+    return add_rules(folder, rules)[0]
+
+
+def add_rules(
+    folder: Path | Traversable,
+    rules: Iterable[tuple[str, str]],
+    refused: list[tuple[str, int, str]] | None = None,
+) -> tuple[list[str], list[str]]:
+    """Write rule files, and return the names of the new files, and those of the files that existed.
+
+    ``rules`` has pairs of a domain and the content of its rule file. Rules that are not valid are added to
+    ``refused``, each with domain, line and reason. Raises :class:`ArgumentError` if a file cannot be written,
+    and without ``refused`` :class:`RulesError`.
+    """
+    made: list[str] = []
+    kept: list[str] = []
+    for domain, text in rules:
         path = rule_path(folder, domain)
-        if not path.exists():
-            write_new(path, (shipped_folder() / path.name).read_text(encoding="utf-8"))
+        if path.exists():
+            kept.append(path.name)
+            continue
+        try:
+            write_new(path, text)
             made.append(path.name)
-    return made
+        except RulesError as error:
+            if refused is None:
+                raise
+            refused += [(domain, problem.line, problem.text) for problem in error.problems]
+    return made, kept
 
 
 MAX_PAGES = 5000
@@ -242,6 +265,12 @@ def as_lines(learned: Learned) -> list[str]:
         lines.append(f"  # {evidence}; {one.examples[0][:80]}")
         lines.append(f"  - {quoted(one.text)}")
     return lines
+
+
+def list_lines(key: str, texts: Iterable[str], indent: str = "") -> list[str]:
+    """Return the lines of a key with a list of texts in a rule file; no lines if there are no texts."""
+    found = [f"{indent}  - {quoted(text)}" for text in texts]
+    return [f"{indent}{key}:", *found] if found else []
 
 
 def quoted(text: str) -> str:

@@ -24,16 +24,7 @@ from lxml import etree
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
 
-from newsbot.apps.authoring.learn import (
-    Learned,
-    as_lines,
-    examples_of,
-    judge_learning,
-    quoted,
-    rule_path,
-    site_named,
-    write_new,
-)
+from newsbot.apps.authoring import learn
 from newsbot.apps.authoring.samples import write_case
 from newsbot.apps.numbers import percent
 from newsbot.apps.operations.verdict import in_words
@@ -50,7 +41,7 @@ from newsbot.storage.base import SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint
 
 Sample = tuple[bytes, dict[str, Any]]
-"""The body of a page, and the item that was read from it."""
+"""The body of a page, and its JSON file, with the ``item`` that was read from the page."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_-]{2,40}")
 """Matches a class or an id that may be the same on other pages.
@@ -72,9 +63,9 @@ def propose(samples: Sequence[Sample]) -> dict[str, str]:
     from a single page may work only on that page.
     """
     trees = []
-    for page, item in samples:
+    for page, meta in samples:
         try:
-            trees.append((parse_html(page, None), item))
+            trees.append((parse_html(page, None), meta["item"]))
         except NotAnArticle:
             continue
     if len(trees) < 2:
@@ -178,14 +169,12 @@ class Seen:
     language: str | None = None
     """Language of most articles."""
     sources: list[SourceRecord] = field(default_factory=list)
-    learned: Learned | None = None
+    learned: learn.Learned | None = None
     """The rule learned from the links; None if there were too few links."""
     delay: float | None = None
     """Crawl-delay of robots.txt in seconds, if there is one."""
     samples: list[Sample] = field(default_factory=list)
-    """Saved pages, each with the item that was read from the page."""
-    metas: list[dict[str, Any]] = field(default_factory=list)
-    """The JSON files of the samples, in the same order."""
+    """Saved pages (:class:`newsbot.apps.authoring.samples.Samples`)."""
     seed: str | None = None
     """The URL that the user named, if it could be read and is not among the sources."""
     fault: str | None = None
@@ -199,7 +188,7 @@ def new(call: Call) -> None:
     """
     folder = rules_folder(call.settings)
     address = call.options.address
-    path = rule_path(folder, site_named(address))
+    path = learn.rule_path(folder, learn.site_named(address))
     if path.exists() and not call.options.print_only:
         raise ArgumentError(f"{path} exists; edit it, or use --print to see what a new one would contain")
     domain = path.stem
@@ -216,7 +205,7 @@ def new(call: Call) -> None:
         text = as_rule(domain, seen)
         case = None
         if not call.options.print_only:
-            write_new(path, text)
+            learn.write_new(path, text)
             case = _save(seen, path, call.options.fixtures or path.parent.parent / "tests" / "sites")
     if call.json:
         written = {"file": str(path), "rule": text, "case": case and str(case)}
@@ -236,11 +225,17 @@ def _tried(place: Path, domain: str, seed: str | None, defaults: Path, call: Cal
     if seed is None:
         return _crawl(place, domain, "", defaults, call), _look(place, domain, None)
     # The home page too: the address may be of another host of the site, which does not answer.
-    code = _crawl(place, domain, f"seeds: [{quoted(seed)}, {quoted(f'https://{domain}/')}]\n", defaults, call)
+    code = _crawl(
+        place,
+        domain,
+        f"seeds: [{learn.quoted(seed)}, {learn.quoted(f'https://{domain}/')}]\n",
+        defaults,
+        call,
+    )
     seen = _look(place, domain, seed)
     if code == 0 and not seen.articles:
         shutil.rmtree(place / "data", ignore_errors=True)
-        code = _crawl(place, domain, f"feeds: [{quoted(seed)}]\n", defaults, call)
+        code = _crawl(place, domain, f"feeds: [{learn.quoted(seed)}]\n", defaults, call)
         seen = _look(place, domain, seed)
     return code, seen
 
@@ -261,7 +256,7 @@ def _found(seen: Seen) -> dict[str, Any]:
             "authors": item.get("authors") or [],
             "text": (item.get("text") or "")[:_SHOWN],
         }
-        for _, item in seen.samples
+        for item in (meta["item"] for _, meta in seen.samples)
     ]
     return {"sources": sources, "samples": samples}
 
@@ -274,22 +269,19 @@ def as_rule(domain: str, seen: Seen) -> str:
     """Return the content of the rule file, with comments on the origin of its lines."""
     lines = [f"# made from {counted(seen.articles, 'article')} of the live site", f"domain: {domain}"]
     if seen.language:
-        lines.append(f"language: {quoted(seen.language)}  # of most articles")
-    if seen.seed is not None:
-        lines += ["seeds:", f"  - {quoted(seen.seed)}"]
+        lines.append(f"language: {learn.quoted(seen.language)}  # of most articles")
+    lines += learn.list_lines("seeds", [] if seen.seed is None else [seen.seed])
     for kind, key in _KEYS:
         found = [one for one in seen.sources if one.kind == kind]
         if kind is Kind.SECTION:
             found = sorted(found, key=lambda one: -one.new_links)[:_MAX_SECTIONS]
-        if found:
-            lines.append(f"{key}:")
-            lines += [f"  - {quoted(one.url)}" for one in found]
+        lines += learn.list_lines(key, (one.url for one in found))
     if seen.learned is not None and seen.learned.rule.patterns:
         held_out = seen.learned.patterns
         lines.append(
             f"# on held-out links: precision {percent(held_out.precision)}, recall {percent(held_out.recall)}"
         )
-        lines += [*as_lines(seen.learned), "learn: true  # other URLs may be articles too"]
+        lines += [*learn.as_lines(seen.learned), "learn: true  # other URLs may be articles too"]
     else:
         lines.append(f"# too few links for patterns; after more crawls, {PROGRAM} rules learn can show some")
     if seen.delay is not None:
@@ -300,7 +292,7 @@ def as_rule(domain: str, seen: Seen) -> str:
             f"# These selectors match on {counted(len(seen.samples), 'page')}. The generic method does not",
             "# need them: uncomment a selector only if its field is wrong.",
             "# extract:",
-            *(f"#   {name}: {quoted(selector)}" for name, selector in proposed.items()),
+            *(f"#   {name}: {learn.quoted(selector)}" for name, selector in proposed.items()),
         ]
     return "\n".join(lines) + "\n"
 
@@ -353,16 +345,15 @@ def _look(place: Path, domain: str, seed: str | None) -> Seen:
         if seed is not None and canonicalize(seed) not in {canonicalize(one.url) for one in seen.sources}:
             record = storage.sources.get(seed)
             seen.seed = seed if record is not None and record.polls and not record.failures else None
-        labelled = examples_of(storage, domain)
+        labelled = learn.examples_of(storage, domain)
         site = storage.sites.all().get(domain)
         seen.fault = None if site is None else site.last_error
     articles = sum(label for _, label in labelled)
     # The rule can only learn from examples of both kinds.
     if min(articles, len(labelled) - articles) >= MIN_EXAMPLES:
-        seen.learned = judge_learning(labelled)
-    for page, meta in _samples(place / "samples"):
-        seen.samples.append((page, meta["item"]))
-        seen.metas.append(meta)
+        seen.learned = learn.judge_learning(labelled)
+    for page in sorted((place / "samples").glob("*.html")):
+        seen.samples.append((page.read_bytes(), json.loads(page.with_suffix(".json").read_text())))
     crawl_file = place / "samples" / "crawl.json"
     delays = json.loads(crawl_file.read_text())["crawl_delays"] if crawl_file.exists() else {}
     # A rule has one delay for all hosts of the site, so the longest delay is used.
@@ -396,15 +387,10 @@ def _useful(storage: Storage, domain: str) -> list[SourceRecord]:
     return [one for one in found if one.new_links or (one.kind != Kind.SECTION and links.get(one.url))]
 
 
-def _samples(folder: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    for page in sorted(folder.glob("*.html")):
-        yield page.read_bytes(), json.loads(page.with_suffix(".json").read_text())
-
-
 def _save(seen: Seen, path: Path, folder: Path) -> Path | None:
     """Save the first page that the new rule can read. Return its folder, or None if no page can be read."""
     (rule,) = read_files([path], path.parent).rules
-    for (page, _), meta in zip(seen.samples, seen.metas, strict=True):
+    for page, meta in seen.samples:
         try:
             return write_case(folder / path.stem / "first", page, meta, rule)
         except NotAnArticle:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,15 +42,6 @@ MAX_PAGE = 20 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One field of a case whose value differs from the expected value."""
-
-    field: str
-    expected: Any
-    got: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Case:
     """One saved page."""
 
@@ -58,9 +49,10 @@ class Case:
     name: str
     folder: Path
 
-    def check(self, rule: Rule) -> list[Difference]:
+    def check(self, rule: Rule) -> list[dict[str, Any]]:
         """Read the page with the rule, and return the fields whose values differ from the expected values.
 
+        Each row has the ``domain``, the ``case``, the ``field``, and the values ``expected`` and ``got``.
         Raises :class:`ArgumentError` for missing or damaged files.
         """
         meta, expected = self._json("meta.json"), self._json("expected.json")
@@ -76,9 +68,10 @@ class Case:
         except KeyError as error:
             raise ArgumentError(f"{self.folder / 'meta.json'}: has no 'url'") from error
         except NotAnArticle as error:
-            return [Difference("article", "an article", f"none: {error.reason}")]
+            expected, got = {"article": "an article"}, {"article": f"none: {error.reason}"}
+        about = {"domain": self.domain, "case": self.name}
         return [
-            Difference(field, value, got.get(field))
+            {**about, "field": field, "expected": value, "got": got.get(field)}
             for field, value in expected.items()
             if got.get(field) != value
         ]
@@ -149,8 +142,7 @@ def test_rules(call: Call) -> int:
     number = 0
     for case in find_cases(folder, call.options.domains):
         number += 1
-        rule = rules.for_url(f"https://{case.domain}/")
-        rows += [{"domain": case.domain, "case": case.name, **asdict(one)} for one in case.check(rule)]
+        rows += case.check(rules.for_url(f"https://{case.domain}/"))
     if call.json:
         call.document({"cases": number, "differences": rows})
         return FAULT if rows else 0

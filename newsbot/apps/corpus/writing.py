@@ -147,12 +147,6 @@ _MEANINGS = {
 }
 
 
-_RIGHTS = (
-    "The texts belong to their publishers. The column `opt_out` says whether a site or a page reserves them "
-    "against use by AI (robots.txt, TDMRep, RSL, headers, meta tags); `licence` names its licence."
-)
-
-
 @dataclass(slots=True)
 class Totals:
     """What the data card says of the whole corpus."""
@@ -286,70 +280,63 @@ def card(totals: Totals, where: ArticleFilter, kind: str) -> str:
     """Return the data card, in the form of the Hugging Face Hub."""
     codes = sorted(code for code in totals.languages if code != "unknown")
     size = next((name for most, name in _SIZES if totals.articles < most), "n>1T")
-    pattern = "data/*.parquet" if kind == "parquet" else "data/*.jsonl.gz"
     span = f"{totals.first:%Y-%m-%d} to {totals.last:%Y-%m-%d}" if totals.first and totals.last else "unknown"
-    asked = {
-        name: value
-        for name, value in (
-            ("site", where.source),
-            ("language", where.language),
-            ("since", where.since),
-            ("until", where.until),
-        )
-        if value
-    }
-    head = [
-        "---",
-        "license: other",
-        "license_name: rights-of-the-publishers",
-        "task_categories:",
-        "- text-generation",
-    ]
-    if codes:
-        head += ["language:", *(f"- '{code}'" for code in codes)]
-    head += [
-        "size_categories:",
-        f"- {size}",
-        "configs:",
-        "- config_name: default",
-        f"  data_files: {pattern}",
-        "---",
-        "",
-    ]
-    selection = ", ".join(f"{name} {value}" for name, value in asked.items())
-    body = [
-        "# News articles",
-        "",
-        (
-            f"{totals.articles} articles with {totals.characters} characters, published {span}, collected by "
-            f"newsbot {__version__}."
-        ),
-        *([f"Selection: {selection}."] if selection else []),
-        "",
-        "## Rights",
-        "",
-        _RIGHTS,
-        f"Left out: {totals.opt_outs} reserved articles and {totals.copies} copies.",
-        "",
-        "## Columns",
-        "",
-        "| column | meaning |",
-        "|---|---|",
-        *(f"| `{name}` | {meaning} |" for name, meaning in _MEANINGS.items()),
-        f"| {', '.join(f'`{name}`' for name in META)} | fields of the article |",
-        "",
-        "## Languages and sites",
-        "",
-        "| language | articles |",
-        "|---|---|",
-        *(f"| {code} | {number} |" for code, number in _sorted(totals.languages)),
-        "",
-        "| site | articles |",
-        "|---|---|",
-        *(f"| {site} | {number} |" for site, number in _sorted(totals.sites)[:100]),
-        "",
-    ]
-    return "\n".join([*head, *body])
+    asked = {"site": where.source, "language": where.language, "since": where.since, "until": where.until}
+    selection = ", ".join(f"{name} {value}" for name, value in asked.items() if value)
+    return _CARD.format(
+        languages="".join(["language:\n", *(f"- '{code}'\n" for code in codes)]) if codes else "",
+        size=size,
+        pattern="data/*.parquet" if kind == "parquet" else "data/*.jsonl.gz",
+        totals=totals,
+        span=span,
+        version=__version__,
+        selection=f"Selection: {selection}.\n" if selection else "",
+        meanings="\n".join(f"| `{name}` | {meaning} |" for name, meaning in _MEANINGS.items()),
+        fields=", ".join(f"`{name}`" for name in META),
+        of_languages=_counts(totals.languages),
+        of_sites=_counts(totals.sites, 100),
+    )
+
+
+_CARD = """\
+---
+license: other
+license_name: rights-of-the-publishers
+task_categories:
+- text-generation
+{languages}size_categories:
+- {size}
+configs:
+- config_name: default
+  data_files: {pattern}
+---
+
+# News articles
+
+{totals.articles} articles with {totals.characters} characters, published {span}, collected by \
+newsbot {version}.
+{selection}
+## Rights
+
+The texts belong to their publishers. The column `opt_out` says whether a site or a page reserves them \
+against use by AI (robots.txt, TDMRep, RSL, headers, meta tags); `licence` names its licence.
+Left out: {totals.opt_outs} reserved articles and {totals.copies} copies.
+
+## Columns
+
+| column | meaning |
+|---|---|
+{meanings}
+| {fields} | fields of the article |
+
+## Languages and sites
+
+| language | articles |
+|---|---|
+{of_languages}
+| site | articles |
+|---|---|
+{of_sites}"""
 
 
 _SIZES = [
@@ -364,8 +351,10 @@ _SIZES = [
 """Number of articles below which the Hub's category of size applies."""
 
 
-def _sorted(numbers: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(numbers.items(), key=lambda item: (-item[1], item[0]))
+def _counts(numbers: Counter[str], most: int | None = None) -> str:
+    """Return the rows of a table, the largest numbers first."""
+    ordered = sorted(numbers.items(), key=lambda item: (-item[1], item[0]))[:most]
+    return "".join(f"| {name} | {number} |\n" for name, number in ordered)
 
 
 ACTIONS = (

@@ -2,9 +2,9 @@
 
 Files in reading order:
 
-* ``publishing``: makes stories from the words in ``en.yaml`` and ``ru.yaml``, decides which site of
-  ``sites.yaml`` publishes which story, and makes the manifest: the expected result of a crawl
-* ``server``: the HTTP server and forward proxy, with the pages of each site, and faults of some pages
+* ``server``: makes stories from the words in ``en.yaml`` and ``ru.yaml``, decides which site of
+  ``sites.yaml`` publishes which story, and makes the manifest: the expected result of a crawl; the HTTP
+  server and forward proxy, with the pages of each site, and faults of some pages
 * ``check``: the action of ``scrapy demo``: crawls, and compares the result with the manifest
 """
 

@@ -19,10 +19,8 @@ from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
-from newsbot.apps.demo.publishing import MAX_ARTICLES, MIN_ARTICLES, Expected, Manifest
-from newsbot.apps.demo.server import DEFAULT_ARTICLES, DemoServer, ServedRequest, this_hour
+from newsbot.apps.demo import server as web
 from newsbot.backends import open_storage
 from newsbot.cli.command import FAULT, Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
@@ -90,7 +88,7 @@ class Report:
         return [*rows, ("all", *(sum(row[at] for row in rows) for at in range(1, len(COLUMNS))))]
 
 
-def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
+def compare(articles: Iterable[Article], manifest: web.Manifest) -> Report:
     """Return the differences between the stored articles and the manifest.
 
     The articles may have any order.
@@ -124,7 +122,7 @@ def compare(articles: Iterable[Article], manifest: Manifest) -> Report:
     return report
 
 
-def _wrong(article: Article, expected: Expected) -> list[Fault]:
+def _wrong(article: Article, expected: web.Expected) -> list[Fault]:
     """Return the first fault in the content of a stored article, or an empty list."""
     if _plain(article.title) != _plain(expected.title):
         return [Fault("wrong title", expected.url, f"{article.title!r} instead of {expected.title!r}")]
@@ -160,7 +158,7 @@ class Judged:
     """Number of pairs with a wrong result: different news in one story, or the same news in two stories."""
 
 
-def judge(articles: Iterable[Article], manifest: Manifest) -> list[Judged]:
+def judge(articles: Iterable[Article], manifest: web.Manifest) -> list[Judged]:
     """Compare the stories that newsbot has made from the articles with the stories in the manifest."""
     known = {_key(address): _key(one.url) for one in manifest.articles for address in one.addresses}
     keys = ((_key(one.canonical_url), one.story or one.canonical_url) for one in articles)
@@ -214,7 +212,7 @@ class Figures:
         return round(self.articles_fetched / self.pages_fetched, 4) if self.pages_fetched else 1.0
 
 
-def count_log(log: Iterable[ServedRequest], manifest: Manifest) -> Figures:
+def count_log(log: Iterable[web.ServedRequest], manifest: web.Manifest) -> Figures:
     """Return the counts of a request log. ``manifest`` describes the web that was crawled."""
     figures = Figures()
     owners = {_key(address): article.url for article in manifest.articles for address in article.addresses}
@@ -287,10 +285,10 @@ def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
                     f"{folder} contains a demo with {counted(known, 'article')}; "
                     f"use --articles {known} or another folder"
                 )
-            return known, now or this_hour()
-        articles, now = articles or DEFAULT_ARTICLES, this_hour()
-        if not MIN_ARTICLES <= articles <= MAX_ARTICLES:
-            raise ArgumentError(f"--articles {articles}: must be {MIN_ARTICLES} to {MAX_ARTICLES}")
+            return known, now or web.this_hour()
+        articles, now = articles or web.DEFAULT_ARTICLES, web.this_hour()
+        if not web.MIN_ARTICLES <= articles <= web.MAX_ARTICLES:
+            raise ArgumentError(f"--articles {articles}: must be {web.MIN_ARTICLES} to {web.MAX_ARTICLES}")
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"articles": articles, "now": now.isoformat()}), encoding="utf-8")
     except OSError as error:
@@ -302,14 +300,14 @@ def _remembered(folder: Path, articles: int | None) -> tuple[int, datetime]:
     return articles, now
 
 
-def _server(folder: Path, articles: int, now: datetime) -> DemoServer:
+def _server(folder: Path, articles: int, now: datetime) -> web.DemoServer:
     try:
-        return DemoServer(folder / SITE_FOLDER, articles=articles, now=now)
+        return web.DemoServer(folder / SITE_FOLDER, articles=articles, now=now)
     except OSError as error:
         raise DataUnavailable(f"{folder}: {error.strerror}; give --data another folder") from error
 
 
-def _crawl(server: DemoServer, folder: Path, *, as_json: bool) -> int:
+def _crawl(server: web.DemoServer, folder: Path, *, as_json: bool) -> int:
     """Run ``scrapy crawl`` as a child process with its output on this terminal. Return the exit code."""
     environment = {**os.environ, **server.crawl_environment, "NEWSBOT_DATA": str(folder)}
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REDIS_URL", "MONGO_URI"):
@@ -337,8 +335,15 @@ def _show(
 ) -> None:
     report, judged = found
     if call.json:
-        document = _as_document(folder, report, figures, code=code, seconds=seconds, good=good)
-        call.document({**document, "resemblance": judged})
+        document = {
+            "ok": good,
+            "data": str(folder),
+            "seconds": round(seconds, 2),
+            "crawl_exit_code": code,
+            "sites": dict(sorted(report.hosts.items())),
+            "faults": report.faults,
+        }
+        call.document({**document, **plain(figures), "resemblance": judged})
         return
     call.text()
     call.table(COLUMNS, report.rows())
@@ -372,21 +377,7 @@ def _verdict(code: int, good: bool) -> str:
     return f"the crawl ended with exit code {code}" if code else "NOT every article was stored exactly once"
 
 
-def _as_document(
-    folder: Path, report: Report, figures: Figures, *, code: int, seconds: float, good: bool
-) -> dict[str, Any]:
-    return {
-        "ok": good,
-        "data": str(folder),
-        "seconds": round(seconds, 2),
-        "crawl_exit_code": code,
-        "sites": dict(sorted(report.hosts.items())),
-        "faults": report.faults,
-        **plain(figures),
-    }
-
-
-def _keep_serving(call: Call, server: DemoServer) -> None:
+def _keep_serving(call: Call, server: web.DemoServer) -> None:
     call.note(
         f"still serving; set http_proxy={server.address} and open {server.manifest.homes[0]} (Ctrl-C ends)"
     )

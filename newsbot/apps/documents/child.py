@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 
+from newsbot.apps.documents import formats
 from newsbot.apps.documents.formats import Contents, RefusedError
 
 MAX_MEMORY = 512 * 2**20
@@ -46,15 +47,11 @@ def _parser(format_: str) -> Callable[[bytes], Contents]:
         from newsbot.apps.documents.pdf import read_pdf
 
         return read_pdf
-    if format_ in ("docx", "odt"):
-        from newsbot.apps.documents import formats
-
-        return formats.read_docx if format_ == "docx" else formats.read_odt
-    from newsbot.apps.documents import formats
-
-    return {"rtf": formats.read_rtf, "markdown": formats.read_markdown}.get(format_) or partial(
-        formats.read_text, charset=format_.partition("=")[2]
-    )
+    kind, _, charset = format_.partition("=")
+    if kind == "text":
+        return partial(formats.read_text, charset=charset)
+    read: Callable[[bytes], Contents] = getattr(formats, f"read_{kind}")
+    return read
 
 
 if __name__ == "__main__":

@@ -85,7 +85,8 @@ class Contents:
         place = next((at for at, one in enumerate(first) if stated and _same(one.text, stated)), None)
         if place is None:
             place = next((at for at, one in enumerate(first) if one.tag == "h1" and _may_be(one)), None)
-        if place is None and len(first) > 1 and _may_be(first[0]) and _is_headline(first[0].text):
+        begins = len(first) > 1 and _may_be(first[0]) and not first[0].text.endswith(_SENTENCE_END)
+        if place is None and begins:
             place = 0
         if place is not None:
             self.title = first[place].text
@@ -100,10 +101,6 @@ def _same(text: str, stated: str) -> bool:
 
 def _may_be(block: Block) -> bool:
     return len(block.text) <= MAX_TITLE
-
-
-def _is_headline(text: str) -> bool:
-    return not text.endswith(_SENTENCE_END)
 
 
 def _names(text: str) -> list[str]:
@@ -136,7 +133,12 @@ def read_docx(body: bytes) -> Contents:
     main = next(
         (name for name in archive.namelist() if name.startswith("word/document")), "word/document.xml"
     )
-    contents = _core_properties(_part(archive, "docProps/core.xml"))
+    contents = _metadata(
+        _part(archive, "docProps/core.xml"),
+        authors=(f"{_DC}creator",),
+        published=(f"{_DCTERMS}issued", f"{_DCTERMS}created"),
+        modified=f"{_DCTERMS}modified",
+    )
     styles = _docx_styles(_part(archive, "word/styles.xml"))
     tree = _part(archive, main)
     if tree is None:
@@ -153,7 +155,12 @@ def read_odt(body: bytes) -> Contents:
     manifest = _part(archive, "META-INF/manifest.xml")
     if manifest is not None and next(manifest.iter(_MANIFEST_ENCRYPTION), None) is not None:
         raise RefusedError("encrypted")
-    contents = _odt_metadata(_part(archive, "meta.xml"))
+    contents = _metadata(
+        _part(archive, "meta.xml"),
+        authors=(f"{_META}initial-creator", f"{_DC}creator"),
+        published=(f"{_META}creation-date", f"{_DC}date"),
+        modified=f"{_DC}date",
+    )
     tree = _part(archive, "content.xml")
     text = None if tree is None else next(tree.iter(f"{_OFFICE}text"), None)
     if tree is None or text is None:
@@ -194,19 +201,22 @@ def _value(tree: etree._Element, *names: str) -> str:
     return next(found, "")
 
 
-# --- DOCX
-def _core_properties(tree: etree._Element | None) -> Contents:
+def _metadata(
+    tree: etree._Element | None, *, authors: tuple[str, ...], published: tuple[str, ...], modified: str
+) -> Contents:
+    """Return what the metadata of a file say. The arguments name the elements that have the values."""
     if tree is None:
         return Contents()
     return Contents(
         title=_value(tree, f"{_DC}title"),
-        authors=[_value(tree, f"{_DC}creator")],
-        published=_value(tree, f"{_DCTERMS}issued", f"{_DCTERMS}created") or None,
-        modified=_value(tree, f"{_DCTERMS}modified") or None,
+        authors=[_value(tree, *authors)],
+        published=_value(tree, *published) or None,
+        modified=_value(tree, modified) or None,
         language=_value(tree, f"{_DC}language") or None,
     )
 
 
+# --- DOCX
 def _docx_styles(tree: etree._Element | None) -> dict[str, str]:
     """Return the names of the styles by their ids. Ids depend on the language of Word, these names do not."""
     if tree is None:
@@ -241,18 +251,6 @@ def _docx_text(element: etree._Element) -> Iterator[str]:
 
 
 # --- ODT
-def _odt_metadata(tree: etree._Element | None) -> Contents:
-    if tree is None:
-        return Contents()
-    return Contents(
-        title=_value(tree, f"{_DC}title"),
-        authors=[_value(tree, f"{_META}initial-creator", f"{_DC}creator")],
-        published=_value(tree, f"{_META}creation-date", f"{_DC}date") or None,
-        modified=_value(tree, f"{_DC}date") or None,
-        language=_value(tree, f"{_DC}language") or None,
-    )
-
-
 def _odt_tag(paragraph: etree._Element, parents: dict[str | None, str | None]) -> str:
     style = paragraph.get(f"{_TEXT}style-name")
     if "Title" in (style, parents.get(style)):
@@ -281,6 +279,7 @@ _RTF_TIME = re.compile(r"\{\\(creatim|revtim)((?:\\(?:yr|mo|dy|hr|min|sec)\d+)+)
 _RTF_NUMBER = re.compile(r"\\(yr|mo|dy|hr|min)(\d+)")
 _CODE_PAGE = re.compile(r"\\ansicpg\d+")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_WRAPPED = re.compile(r"\S[^\n]{60,}\n\S[^\n]*\n\s*\n")
 _HARD_WRAP = 100
 """A text in which no line is longer has its lines broken by hand. Then blank lines separate paragraphs."""
 
@@ -320,27 +319,22 @@ def _rtf_time(numbers: str) -> str | None:
 
 def read_text(body: bytes, charset: str = "") -> Contents:
     """Return the contents of a plain text. Its first paragraph must be a headline."""
-    lines = _decoded(body, charset).splitlines()
-    if any(len(line) > _HARD_WRAP for line in lines) and not _has_wrapped_paragraphs(lines):
-        paragraphs = lines
-    else:
-        paragraphs = re.split(r"\n\s*\n", "\n".join(lines))
+    lines = decode(body, charset or None).splitlines()
+    text = "\n".join(lines)
+    # Blank lines may separate some paragraphs of several lines.
+    is_wrapped = not any(len(line) > _HARD_WRAP for line in lines) or _WRAPPED.search(text)
+    paragraphs = re.split(r"\n\s*\n", text) if is_wrapped else lines
     contents = Contents(blocks=[Block("p", one) for one in paragraphs if one.strip()])
     if len(contents.blocks) <= MIN_PARAGRAPHS:
         raise RefusedError("no_title")
     return contents
 
 
-def _has_wrapped_paragraphs(lines: list[str]) -> bool:
-    """Return True if blank lines separate some paragraphs of several lines."""
-    return bool(re.search(r"\S[^\n]{60,}\n\S[^\n]*\n\s*\n", "\n".join(lines)))
-
-
 def read_markdown(body: bytes, charset: str = "") -> Contents:
     """Return the contents of a text in Markdown, with the metadata of its front matter (YAML)."""
     from markdown_it import MarkdownIt
 
-    text = "\n".join(_decoded(body, charset).splitlines())
+    text = "\n".join(decode(body, charset or None).splitlines())
     contents = Contents()
     if found := _FRONT_MATTER.match(text):
         text = text[found.end() :]
@@ -357,14 +351,8 @@ def read_markdown(body: bytes, charset: str = "") -> Contents:
                 for one in token.children or ()
                 if one.type in ("text", "code_inline", "softbreak", "hardbreak")
             )
-            tag = (
-                tags[-1]
-                if tags[-1] in ("h1", "h2", "h3", "h4", "h5", "h6")
-                else "li"
-                if "li" in tags
-                else "p"
-            )
-            contents.blocks.append(Block(tag, words))
+            tag = "li" if "li" in tags else "p"
+            contents.blocks.append(Block(tags[-1] if re.fullmatch("h[1-6]", tags[-1]) else tag, words))
     return contents
 
 
@@ -390,7 +378,3 @@ def _name(value: Any) -> str:
 
 def _moment(value: Any) -> str | None:
     return value.isoformat() if isinstance(value, date) else str(value) if value else None
-
-
-def _decoded(body: bytes, charset: str) -> str:
-    return decode(body, charset or None)

@@ -3,12 +3,11 @@
 Files in reading order:
 
 * ``results``: the stored checks and results of searches, their interfaces, the last report of each site, and
-  what is deleted with removed pages
+  what is deleted with removed pages; how one page is checked, what its responses mean, what changed since an
+  earlier run, and the faults in its markup
 * ``results_sqlite``, ``results_mongodb``: these interfaces for each backend
-* ``page_check``: how one page is checked, what its responses mean, what changed since an earlier run, and the
-  faults in its markup
-* ``report``: the report on one site, from all its pages, with sections, links and folders, as JSON and HTML
-* ``command``: ``scrapy monitor`` and ``scrapy searches``
+* ``report``: the report on one site, from all its pages, with sections, links and folders, as JSON and HTML;
+  ``scrapy monitor`` and ``scrapy searches``
 * ``side_spiders``: the base of spiders that run beside a news crawl, and their scheduler
 * ``spiders``: the spiders ``monitor`` and ``search``
 """
@@ -23,12 +22,12 @@ APP = App(
         "searches": (
             "Read",
             "List, show and delete the results of the spider search",
-            "newsbot.apps.monitor.command:SEARCHES",
+            "newsbot.apps.monitor.report:SEARCHES",
         ),
         "monitor": (
             "Look after",
             "Show what the spider monitor found: broken links, changes, structure",
-            "newsbot.apps.monitor.command:SITES",
+            "newsbot.apps.monitor.report:SITES",
         ),
     },
     spiders="newsbot.apps.monitor.spiders",

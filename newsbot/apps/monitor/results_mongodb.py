@@ -127,12 +127,8 @@ class MongoSearches(Repository, Searches):
                     if not all_duplicates(error):
                         raise
 
-    def results(
-        self, search: str, *, text: str | None = None, site: str | None = None
-    ) -> Iterator[SearchResult]:
-        asked = {"search": search, "text": text, "source": site}
-        query = {name: clean(value) for name, value in asked.items() if value is not None}
-        return self.server.streamed(self._batches(query))
+    def selected(self, values: Document) -> Iterator[SearchResult]:
+        return self.server.streamed(self._batches(values))
 
     def _batches(self, query: Document) -> Iterator[list[SearchResult]]:
         for documents in self.server.batches("search_results", query, _RESULTS_AT_ONCE):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from newsbot.apps.monitor.results import (
     MAX_CHECKS,
@@ -91,12 +92,9 @@ class SqliteChecks(Repository, Checks):
 
     def forget(self, *, site: str | None = None, pages: Sequence[bytes] | None = None) -> int:
         with self.file.writing() as database:
-            if pages is not None:
-                asked = "DELETE FROM page_check WHERE fingerprint = ?"
-                return sum(database.execute(asked, (key,)).rowcount for key in dict.fromkeys(pages))
-            if site is not None:
-                return database.execute("DELETE FROM page_check WHERE source = ?", (clean(site),)).rowcount
-            return database.execute("DELETE FROM page_check").rowcount
+            if pages is None and site is None:
+                return database.execute("DELETE FROM page_check").rowcount
+            return _deleted(database, "page_check", pages, source=site)
 
 
 class SqliteSearches(Repository, Searches):
@@ -105,36 +103,23 @@ class SqliteSearches(Repository, Searches):
     def save(self, found: Sequence[SearchResult]) -> None:
         with self.file.writing() as database:
             for result in map(bounded, found):
-                row = {
-                    "search": result.search,
-                    "text": result.text,
-                    "fingerprint": fingerprint(result.url),
-                    "url": result.url,
-                    "source": result.source,
-                    "regex": result.regex,
-                    "looked_at": result.looked_at,
-                    "hits": result.hits,
-                    "positions": to_json([asdict(one) for one in result.positions]),
-                }
+                row = {**asdict(result), "fingerprint": fingerprint(result.url)}
+                row["positions"] = to_json(row["positions"])
                 database.execute(_SAVE_RESULT if result.positions else _NOT_FOUND, row)
 
-    def results(
-        self, search: str, *, text: str | None = None, site: str | None = None
-    ) -> Iterator[SearchResult]:
-        asked = {"search": search, "text": text, "source": site}
-        given = {name: clean(value) for name, value in asked.items() if value is not None}
-        return self.file.streamed(self._batches(given))
+    def selected(self, values: dict[str, Any]) -> Iterator[SearchResult]:
+        return self.file.streamed(self._batches(values))
 
-    def _batches(self, given: dict[str, str]) -> Iterator[list[SearchResult]]:
+    def _batches(self, values: dict[str, Any]) -> Iterator[list[SearchResult]]:
         query = (
-            f"SELECT * FROM search_result WHERE {' AND '.join(f'{name} = :{name}' for name in given)}"
+            f"SELECT * FROM search_result WHERE {' AND '.join(f'{name} = :{name}' for name in values)}"
             # SQLite compares row values like tuples. The unique index has the same order, so each batch
             # begins with one seek.
             " AND (text, fingerprint) > (:after_text, :after_key)"
             f" ORDER BY text, fingerprint LIMIT {_RESULTS_AT_ONCE}"
         )
         place = {"after_text": "", "after_key": b""}
-        while rows := self.file.database.execute(query, {**given, **place}).fetchall():
+        while rows := self.file.database.execute(query, {**values, **place}).fetchall():
             yield [_result(row) for row in rows]
             place = {"after_text": rows[-1]["text"], "after_key": rows[-1]["fingerprint"]}
 
@@ -144,12 +129,18 @@ class SqliteSearches(Repository, Searches):
 
     def forget(self, search: str | None = None, *, pages: Sequence[bytes] | None = None) -> int:
         with self.file.writing() as database:
-            if pages is not None:
-                asked = "DELETE FROM search_result WHERE fingerprint = ?"
-                return sum(database.execute(asked, (key,)).rowcount for key in dict.fromkeys(pages))
-            return database.execute(
-                "DELETE FROM search_result WHERE search = ?", (clean(search or ""),)
-            ).rowcount
+            return _deleted(database, "search_result", pages, search=search)
+
+
+def _deleted(
+    database: sqlite3.Connection, table: str, pages: Sequence[bytes] | None, **chosen: str | None
+) -> int:
+    """Delete the rows of pages, or else those with a value, and return their number."""
+    ((name, value),) = chosen.items()
+    keys: Iterable[bytes | str] = [clean(value or "")]
+    if pages is not None:
+        name, keys = "fingerprint", dict.fromkeys(pages)
+    return sum(database.execute(f"DELETE FROM {table} WHERE {name} = ?", (key,)).rowcount for key in keys)
 
 
 def _page(row: sqlite3.Row) -> CheckedPage:

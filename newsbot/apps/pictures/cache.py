@@ -130,11 +130,6 @@ class PictureCache:
         return self._folder / f"{hashlib.sha256(url.encode()).hexdigest()[:40]}.{kind}"
 
 
-def open_cache(settings: SettingsLike, megabytes: int) -> PictureCache:
-    """Return the cache in the data folder."""
-    return PictureCache(data_folder(settings) / FOLDER, megabytes * 10**6)
-
-
 def prune(settings: SettingsLike, before: float, *, delete: bool) -> int:
     """Delete the pictures that were stored before a moment (POSIX seconds), and return their number."""
     return PictureCache(data_folder(settings) / FOLDER, 10**15).prune(before, delete=delete)
@@ -273,7 +268,8 @@ async def _opened(board: Dashboard, app: web.Application) -> AsyncIterator[None]
     agent = str(settings.get("ROBOTSTXT_USER_AGENT") or "newsbot")
     private = bool(value_of(settings, "NEWSBOT_ALLOW_PRIVATE"))
     async with Outgoing(settings.get("USER_AGENT") or agent, allow_private=private) as outgoing:
-        app[PICTURES] = Pictures(outgoing, open_cache(settings, megabytes), board.readers, agent)
+        cache = PictureCache(data_folder(settings) / FOLDER, megabytes * 10**6)
+        app[PICTURES] = Pictures(outgoing, cache, board.readers, agent)
         board.has_pictures = True
         yield
 

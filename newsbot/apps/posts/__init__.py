@@ -5,8 +5,7 @@ article of the form ``post``.
 
 Files in reading order:
 
-* ``post``: one post, its title, and the text of its HTML; the reader of JSON Feeds
-* ``mastodon``, ``bluesky``, ``telegram``, ``youtube``: the other readers
+* ``readers``: one post, its title, and the text of its HTML; a reader for each service
 * ``middleware``: makes articles of posts, and reads the further parts of a source
 """
 
@@ -17,11 +16,8 @@ APP = App(
     package="newsbot.apps.posts",
     settings=True,
     components={"SPIDER_MIDDLEWARES": {"newsbot.apps.posts.middleware.PostsMiddleware": 600}},
-    readers=(
-        "newsbot.apps.posts.bluesky:READER",
-        "newsbot.apps.posts.telegram:READER",
-        "newsbot.apps.posts.youtube:READER",
-        "newsbot.apps.posts.mastodon:READER",
-        "newsbot.apps.posts.post:READER",
+    readers=tuple(
+        f"newsbot.apps.posts.readers:{name}"
+        for name in ("BLUESKY", "TELEGRAM", "YOUTUBE", "MASTODON", "NOTES")
     ),
 )

@@ -15,7 +15,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from newsbot.apps.posts.post import SENSITIVE, Post, PostFeed, title_of
+from newsbot.apps.posts.readers import SENSITIVE, Post, PostFeed, title_of
 from newsbot.config.settings import value_of
 from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for

@@ -3,50 +3,41 @@
 All actions raise :class:`newsbot.errors.ArgumentError` for wrong options, before they open or create a file.
 They raise :class:`newsbot.errors.UserError` for files that cannot be read or written, and for work that needs
 more memory than is free.
+
+While an experiment runs, it can be controlled over HTTP (``--listen``). ``GET /`` returns the state as JSON,
+and ``GET /log`` the run log. ``POST /pause`` stops the experiment after the runs that have begun, and ``POST
+/continue`` lets it continue. On a loopback address, no token is needed, but the ``Host`` header must have a
+loopback name, and pages of other sites may not send requests. On other addresses, and if NEWSBOT_WEB_TOKEN is
+set, the token is needed (``Authorization: Bearer``).
 """
 
 from __future__ import annotations
 
+import hmac
+import json
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from newsbot import __version__
 from newsbot.apps.simulator import experiment as experiments
-from newsbot.apps.simulator import files
-from newsbot.apps.simulator import report as reports
-from newsbot.apps.simulator import strategy_comparison as comparison
-from newsbot.apps.simulator.control import RunLog, listening
+from newsbot.apps.simulator import files, model, site_world
+from newsbot.apps.simulator import strategies as comparison
 from newsbot.apps.simulator.experiment import MAX_SCALE, RUNS, summarize_checks
-from newsbot.apps.simulator.model import (
-    FREQUENCIES,
-    MAX_TIME,
-    estimate_rows,
-    make_changes,
-    make_pages,
-    make_queries,
-    make_routes,
-    stream,
-)
-from newsbot.apps.simulator.requirements import require_memory
-from newsbot.apps.simulator.runs import History, Run, pack, run_robots, run_sensor
-from newsbot.apps.simulator.schemes import SCHEMES, as_tables, run_schemes
-from newsbot.apps.simulator.site_world import (
-    Generated,
-    Recorded,
-    SiteSettings,
-    Worlds,
-    from_pages,
-    from_polls,
-    read_settings,
-)
+from newsbot.apps.simulator.model import History, Run, pack, run_robots, run_sensor
+from newsbot.apps.simulator.schemes import SCHEMES, Shared, as_tables, run_schemes
 from newsbot.apps.simulator.strategies import MOST_A_DAY, Choice, PushSettings, choose
-from newsbot.apps.simulator.visits import UNITS
 from newsbot.backends import stored
 from newsbot.cli.command import Call
 from newsbot.cli.program import PROGRAM
@@ -54,6 +45,170 @@ from newsbot.cli.terminal import Column, columns, make_console
 from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Kind
+
+MIN_TOKEN = 16
+"""Minimum length of a token in characters."""
+REQUEST_SECONDS = 10.0
+"""Maximum time in seconds for which a connection may be silent."""
+MAX_BODY = 1024
+"""Maximum length of a request's body in bytes. It is read and ignored."""
+
+
+class RunLog:
+    """The runs of an experiment that have ended. Threads can use it at the same time."""
+
+    def __init__(self, command: str, total: int, shown: Callable[[], object] = lambda: None) -> None:
+        """``total`` is the number of runs, and ``shown`` is called after each of them."""
+        self._command, self._total, self._shown = command, total, shown
+        self._rows: model.Table = []
+        self._lock, self._going = threading.Lock(), threading.Event()
+        self._going.set()
+        self._last = self._began = time.monotonic()
+
+    def ended(self, module: str, seed: int, run: str) -> None:
+        """Add a run (:data:`newsbot.apps.simulator.model.Ended`). While paused, wait."""
+        with self._lock:
+            now = time.monotonic()
+            self._rows.append(
+                {
+                    "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                    "module": module,
+                    "run": run,
+                    "seed": seed,
+                    "version": __version__,
+                    "seconds": round(now - self._last, 3),
+                }
+            )
+            self._last = now
+            self._shown()
+        self._going.wait()
+
+    def pause(self) -> None:
+        """Let each thread wait after its run."""
+        self._going.clear()
+
+    def proceed(self) -> None:
+        """Continue after a pause."""
+        self._going.set()
+
+    def rows(self) -> model.Table:
+        """Return the rows of the table ``run_log``. ``seconds`` is the time since the previous row."""
+        with self._lock:
+            return list(self._rows)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as a JSON-serializable dict."""
+        rows = self.rows()
+        return {
+            "command": self._command,
+            "version": __version__,
+            "done": len(rows),
+            "total": self._total,
+            "paused": not self._going.is_set(),
+            "seconds": round(time.monotonic() - self._began, 3),
+            "last": rows[-1] if rows else None,
+        }
+
+
+@contextmanager
+def listening(log: RunLog, place: str, token: str) -> Iterator[str]:
+    """Serve the state of an experiment until the block ends. Yield the URL.
+
+    ``place`` is ``PORT`` or ``HOST:PORT``. Raises :class:`ArgumentError` for an invalid place, and
+    :class:`UserError` if the port is taken, or if the place needs a token.
+    """
+    host, port = _place(place)
+    if not token and not _is_loopback(host):
+        raise UserError(f"--listen {place} is reachable from other machines: set NEWSBOT_WEB_TOKEN")
+    if token and len(token) < MIN_TOKEN:
+        raise UserError(f"NEWSBOT_WEB_TOKEN has fewer than {MIN_TOKEN} characters; create a longer one")
+    try:
+        server = ThreadingHTTPServer((host, port), type("Asked", (Handler,), {"log": log, "token": token}))
+    except OSError as error:
+        raise UserError(f"--listen {place}: {error.strerror or error}; choose another port") from error
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.1,), name="control", daemon=True)
+    thread.start()
+    try:
+        yield f"http://{host}:{server.server_address[1]}"
+    finally:
+        log.proceed()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _place(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535 or "[" in host:
+        raise ArgumentError(f"--listen {text}: write a port, or HOST:PORT with an IPv4 address or a name")
+    return host or "127.0.0.1", int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests about :attr:`log`."""
+
+    timeout = REQUEST_SECONDS
+    log: RunLog
+    token = ""
+
+    def _is_refused(self) -> bool:
+        """Answer a request that is not allowed, and return True for it."""
+        if self.token:
+            given = self.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+            if hmac.compare_digest(given.encode(), self.token.encode()):
+                return False
+            self._answer(401, {"error": "send the header Authorization: Bearer TOKEN"})
+            return True
+        # A page of another site could send requests to this address, under its own name (DNS rebinding).
+        if "Origin" in self.headers or not _is_loopback(_name(self.headers.get("Host", ""))):
+            self._answer(403, {"error": "only programs on this machine may ask"})
+            return True
+        return False
+
+    def do_GET(self) -> None:
+        """Answer with the state or the run log."""
+        if not self._is_refused():
+            read = {"/": self.log.state, "/log": self.log.rows}.get(self.path)
+            self._answer(*((404, {"error": "not found"}) if read is None else (200, read())))
+
+    def do_POST(self) -> None:
+        """Pause or continue, and answer with the state."""
+        length = self.headers.get("Content-Length", "0")
+        if not (length.isascii() and length.isdigit()) or int(length) > MAX_BODY:
+            self._answer(413, {"error": "the body is too long"})
+        elif not self._is_refused():
+            self.rfile.read(int(length))
+            act = {"/pause": self.log.pause, "/continue": self.log.proceed}.get(self.path)
+            if act is not None:
+                act()
+            self._answer(*((404, {"error": "not found"}) if act is None else (200, self.log.state())))
+
+    def _answer(self, status: int, document: object) -> None:
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_parts: object) -> None:
+        """Write no log line for a request."""
+
+
+def _name(header: str) -> str:
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
 
 MAX_WORKERS = 4
 """Maximum number of threads for the plan. More threads would need too much memory."""
@@ -76,7 +231,7 @@ def experiment(call: Call) -> int:
         raise ArgumentError(f"--scale {options.scale}: must be 1 to {MAX_SCALE}")
     folder = None if call.json and not options.out else Path(options.out or "simulation").expanduser()
     if folder is not None:
-        reports.make_folder(folder)
+        files.make_folder(folder)
     began, used = time.monotonic(), time.process_time()
     with _running(call, "experiment", RUNS * options.seeds) as log:
         found = experiments.run_experiment(
@@ -97,7 +252,7 @@ def experiment(call: Call) -> int:
         ]
         if not judged:
             about.append("Tolerances are shown only with --scale 1 and --frequencies published.")
-        reports.write_experiment(folder, found, about, judged=judged)
+        files.write_experiment(folder, found, about, judged=judged)
         files.write_tables(folder, {"run_log": log.rows()})
     if call.json:
         call.document(experiments.as_document(found))
@@ -124,7 +279,7 @@ def compare(call: Call) -> int:
     choices, push, worlds, seeds = _read(call)
     folder = options.out and options.out.expanduser()
     if folder:
-        reports.make_folder(folder)
+        files.make_folder(folder)
     with _running(call, "compare", len(choices) * len(seeds)) as log:
         found = comparison.compare(worlds, choices, budget, seeds, push, progress=log.ended)
     lines = [f"\n{worlds.about()}; {_seeds_text(seeds)}; budget {budget:g} visits per source and day"]
@@ -139,7 +294,7 @@ def compare(call: Call) -> int:
             f"Made by: {PROGRAM} simulate compare. The figures are described in docs/simulator.md.",
         )
         files.write_tables(folder, {**comparison.as_tables(found, seeds), "run_log": log.rows()})
-        reports.write_policies_report(folder, about, found)
+        files.write_policies_report(folder, about, found)
         lines.append(f"tables and report: {options.out}; open {options.out}/report.html")
     return _policies(call, comparison.as_document(worlds.about(), found, seeds), found, lines)
 
@@ -184,32 +339,31 @@ def schemes(call: Call) -> int:
         raise ArgumentError(
             f"--pages {options.pages}: must be --sites ({options.sites}) to {files.MAX_PAGES}"
         )
-    rows = estimate_rows(options.pages, options.intensity) + estimate_rows(options.pages, options.queries)
-    require_memory(3 * BYTES_A_ROW * rows, f"{options.pages:,} pages with {rows:,} changes and queries")
+    rows = model.estimate_rows(options.pages, options.intensity) + model.estimate_rows(
+        options.pages, options.queries
+    )
+    model.require_memory(3 * BYTES_A_ROW * rows, f"{options.pages:,} pages with {rows:,} changes and queries")
     if folder:
-        reports.make_folder(folder)
+        files.make_folder(folder)
     words = (options.seed, options.pages, options.time)
-    sizes = make_pages(options.pages, stream("pages", options.seed, options.pages))
-    changed = stream("changes", *words, options.intensity)
-    log = make_changes(sizes, options.time, options.intensity, FREQUENCIES[options.frequencies], changed)
-    asked = make_queries(options.pages, options.time, options.queries, stream("queries", *words))
+    sizes = model.make_pages(options.pages, model.stream("pages", options.seed, options.pages))
+    changed = model.stream("changes", *words, options.intensity)
+    log = model.make_changes(
+        sizes, options.time, options.intensity, model.FREQUENCIES[options.frequencies], changed
+    )
+    asked = model.make_queries(options.pages, options.time, options.queries, model.stream("queries", *words))
     with _running(call, "schemes", len(SCHEMES)) as run_log:
-        found = run_schemes(
+        history, chosen = (
             pack(sizes, log, options.time),
-            asked,
-            options.time,
-            options.seed,
-            sites=options.sites,
-            interval=options.interval,
-            subscribers=options.subscribers,
-            progress=run_log.ended,
+            (options.sites, options.interval, options.subscribers),
         )
+        found = run_schemes(Shared(history, asked, options.time, options.seed, *chosen), run_log.ended)
     tables = as_tables(found)
     if folder:
         joined = experiments.merge_runs([(one.scheme.name, one.run) for one in found])
         files.write_tables(folder, {**joined, **tables, "run_log": run_log.rows()})
         about = [f"{one.scheme.name}: {one.scheme.about}." for one in found]
-        reports.write_runs_report(folder, "Schemes of co-operation", about, joined)
+        files.write_runs_report(folder, "Schemes of co-operation", about, joined)
     if call.json:
         call.document({"schemes": [one.row() for one in found]})
         return 0
@@ -235,8 +389,10 @@ def pages(call: Call) -> int:
     count = call.options.pages
     if count > files.MAX_PAGES:
         raise ArgumentError(f"--pages {count}: must be at most {files.MAX_PAGES}")
-    require_memory(BYTES_A_ROW * count, f"{count:,} pages")
-    files.write_pages(call.options.output, make_pages(count, stream("pages", call.options.seed, count)))
+    model.require_memory(BYTES_A_ROW * count, f"{count:,} pages")
+    files.write_pages(
+        call.options.output, model.make_pages(count, model.stream("pages", call.options.seed, count))
+    )
     return _written(call, call.options.output, "pages", count)
 
 
@@ -244,7 +400,9 @@ def changes(call: Call) -> int:
     """Write a random change log for a file of pages."""
     options = call.options
     sizes, key = _log_inputs(call, "change")
-    log = make_changes(sizes, options.time, options.intensity, FREQUENCIES[options.frequencies], key)
+    log = model.make_changes(
+        sizes, options.time, options.intensity, model.FREQUENCIES[options.frequencies], key
+    )
     files.write_changes(options.output, log)
     return _written(call, options.output, "changes", log.rows)
 
@@ -252,7 +410,7 @@ def changes(call: Call) -> int:
 def queries(call: Call) -> int:
     """Write a random query log for a file of pages."""
     sizes, key = _log_inputs(call, "query")
-    log = make_queries(len(sizes), call.options.time, call.options.intensity, key)
+    log = model.make_queries(len(sizes), call.options.time, call.options.intensity, key)
     files.write_queries(call.options.output, log)
     return _written(call, call.options.output, "queries", log.rows)
 
@@ -262,7 +420,7 @@ def routes(call: Call) -> int:
     count = len(files.read_pages(call.options.pages))
     if call.options.robots > count:
         raise ArgumentError(f"--robots {call.options.robots}: must be at most {count}, the number of pages")
-    files.write_routes(call.options.output, make_routes(count, call.options.robots))
+    files.write_routes(call.options.output, model.make_routes(count, call.options.robots))
     return _written(call, call.options.output, "robots", call.options.robots, "routes")
 
 
@@ -272,7 +430,7 @@ def robot(call: Call, *, modified: bool = False) -> int:
     history, count = _history(call)
     route = files.read_routes(options.routes, count)
     kind = "modified robot" if modified else "robot"
-    run = run_robots(history, route, options.time, stream("run", options.seed, kind), modified=modified)
+    run = run_robots(history, route, options.time, model.stream("run", options.seed, kind), modified=modified)
     return _finish(call, f"{route.robots} {kind}{'s' if route.robots > 1 else ''}", run)
 
 
@@ -285,7 +443,7 @@ def sensor(call: Call) -> int:
     """Run sensors on files of pages, changes and queries, and write the run."""
     history, count = _history(call)
     log = files.read_queries(call.options.queries, count)
-    run = run_sensor(history, log, call.options.time, stream("run", call.options.seed, "sensor"))
+    run = run_sensor(history, log, call.options.time, model.stream("run", call.options.seed, "sensor"))
     return _finish(call, "sensors", run)
 
 
@@ -296,7 +454,7 @@ def merge(call: Call) -> int:
         strategy, run = files.read_run(path)
         named.append((f"{strategy} ({path.stem})", run))
     tables = experiments.merge_runs(named)
-    reports.make_folder(call.options.out)
+    files.make_folder(call.options.out)
     files.write_tables(call.options.out, tables)
     return _report(call, call.options.out, tables)
 
@@ -332,9 +490,12 @@ def _policies(
     if call.json:
         call.document(document)
         return 0
-    titles = [f"{name} {UNITS[name]}" if UNITS[name] in ("%", "min") else name for name in SHOWN]
+    titles = [
+        f"{name} {site_world.UNITS[name]}" if site_world.UNITS[name] in ("%", "min") else name
+        for name in SHOWN
+    ]
     rows = [
-        [one.choice.label, *budget, *(reports.estimate_text(one.figures[name]) for name in SHOWN)]
+        [one.choice.label, *budget, *(files.estimate_text(one.figures[name]) for name in SHOWN)]
         for one, *budget in zip(found, *([budgets] if budgets else []), strict=True)
     ]
     numbers = (["budget"] if budgets else []) + titles
@@ -344,7 +505,7 @@ def _policies(
     return 0
 
 
-def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, Worlds, list[int]]:
+def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, site_world.Worlds, list[int]]:
     """Read the options that :func:`compare` and :func:`plan` have in common.
 
     Returns the policies, the settings of push, the worlds, and the seeds.
@@ -353,7 +514,7 @@ def _read(call: Call) -> tuple[Sequence[Choice], PushSettings, Worlds, list[int]
     for name, most in (("seeds", MAX_SEEDS), ("servers", MAX_SERVERS)):
         if getattr(options, name) > most:
             raise ArgumentError(f"--{name} {getattr(options, name)}: must be at most {most}")
-    settings, choices = read_settings(options.world), choose(options.policies, options.request)
+    settings, choices = site_world.read_settings(options.world), choose(options.policies, options.request)
     try:
         loss = float(options.loss.removesuffix("%")) / (100 if options.loss.endswith("%") else 1)
     except ValueError:
@@ -383,13 +544,15 @@ def _seeds_text(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"means over {len(seeds)} seeds from {seeds[0]}"
 
 
-def _worlds(call: Call, settings: SiteSettings) -> Worlds:
+def _worlds(call: Call, settings: site_world.SiteSettings) -> site_world.Worlds:
     if not call.options.from_data:
-        return Generated(settings)
+        return site_world.Generated(settings)
     with stored(call.settings) as storage:
         kinds = {one.url: one.kind for one in storage.sources.iter()}
-        sources = from_polls(storage.sources.polls(), kinds)
-        return Recorded([*sources, *from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings)
+        sources = site_world.from_polls(storage.sources.polls(), kinds)
+        return site_world.Recorded(
+            [*sources, *site_world.from_pages(storage.pages.iter(kind=Kind.ARTICLE))], settings
+        )
 
 
 @contextmanager
@@ -426,13 +589,13 @@ def _log_inputs(call: Call, what: str) -> tuple[Any, Any]:
     options = call.options
     _check_time(options.time)
     sizes, intensity = files.read_pages(options.pages), options.intensity
-    rows = estimate_rows(len(sizes), intensity)
-    require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
+    rows = model.estimate_rows(len(sizes), intensity)
+    model.require_memory(BYTES_A_ROW * rows, f"a {what} log of {rows:,} rows")
     # The key is computed from texts, and "5.0" and "5" are different texts. The plan uses ints. So a whole
     # number is converted to int here. Otherwise the log would differ from the log of the plan.
     plain = int(intensity) if intensity == int(intensity) else intensity
     name = "changes" if what == "change" else "queries"
-    return sizes, stream(name, options.seed, len(sizes), options.time, plain)
+    return sizes, model.stream(name, options.seed, len(sizes), options.time, plain)
 
 
 def _history(call: Call) -> tuple[History, int]:
@@ -444,8 +607,10 @@ def _history(call: Call) -> tuple[History, int]:
 
 
 def _check_time(length: int) -> None:
-    if length > MAX_TIME:
-        raise ArgumentError(f"--time {length}: must be at most {MAX_TIME} units of 100 ms (three years)")
+    if length > model.MAX_TIME:
+        raise ArgumentError(
+            f"--time {length}: must be at most {model.MAX_TIME} units of 100 ms (three years)"
+        )
 
 
 def _finish(call: Call, strategy: str, run: Run) -> int:
@@ -462,7 +627,7 @@ def _finish(call: Call, strategy: str, run: Run) -> int:
 
 def _report(call: Call, folder: Path, tables: dict[str, Any]) -> int:
     about = [f"Made by: {PROGRAM} simulate report. The model is described in docs/simulator.md."]
-    reports.write_runs_report(folder, "Simulated runs", about, tables)
+    files.write_runs_report(folder, "Simulated runs", about, tables)
     return _written(call, folder, "runs", len(tables["runs"]))
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import groupby, pairwise
 from math import sqrt
@@ -23,20 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from newsbot.apps.simulator.files import Columns, Rows
-from newsbot.apps.simulator.model import (
-    FREQUENCIES,
-    FRESH_STEP,
-    TRAFFIC_STEP,
-    estimate_rows,
-    make_changes,
-    make_pages,
-    make_queries,
-    make_routes,
-    stream,
-)
-from newsbot.apps.simulator.requirements import Ended, ignore, require_memory
-from newsbot.apps.simulator.runs import History, Run, Steps, pack, run_robots, run_sensor
+from newsbot.apps.simulator import model
+from newsbot.apps.simulator.model import History, Run, Steps, pack, run_robots, run_sensor
 
 PAGES = (100_000, 200_000, 300_000)
 TIMES = {8_640_000: ((1, 5, 10), (1, 50, 100)), 17_280_000: ((2, 10, 20), (2, 100, 200))}
@@ -113,14 +101,6 @@ def situations(scale: int = 1) -> list[Situation]:
     return [Situation(index, *one) for index, one in enumerate(found, 1)]
 
 
-def scaled_steps(scale: int) -> Steps:
-    """Return the steps for a scaled run.
-
-    Its series then have about as many rows as the series of a full run.
-    """
-    return Steps(max(1, FRESH_STEP // scale), max(1, TRAFFIC_STEP // scale))
-
-
 def memory_needed(plan: Iterable[Situation], workers: int) -> int:
     """Return the bytes of memory that the plan needs.
 
@@ -129,24 +109,27 @@ def memory_needed(plan: Iterable[Situation], workers: int) -> int:
     """
     plan = list(plan)
     histories = {(one.pages, one.time, one.change) for one in plan}
-    kept = sum(8 * (estimate_rows(pages, change) + 2 * pages) for pages, _time, change in histories)
+    kept = sum(8 * (model.estimate_rows(pages, change) + 2 * pages) for pages, _time, change in histories)
     # 4 bytes for the time of each query, 4 for each unit of time (running downloads), 9 for each change
     largest = max(
-        4 * (estimate_rows(one.pages, one.query) + one.time) + 9 * estimate_rows(one.pages, one.change)
+        4 * (model.estimate_rows(one.pages, one.query) + one.time)
+        + 9 * model.estimate_rows(one.pages, one.change)
         for one in plan
     )
     return kept + workers * largest + 200 * 2**20
 
 
-def run_plan(scale: int, *, seed: int, frequencies: str, workers: int, progress: Ended) -> Outcome:
+def run_plan(scale: int, *, seed: int, frequencies: str, workers: int, progress: model.Ended) -> Outcome:
     """Run all variants in all situations. The result depends on the seed but not on the number of workers.
 
     ``scale`` divides pages and time. ``workers`` is the number of threads. ``progress`` is called after each
     run. Raises :class:`newsbot.errors.UserError` before the first run if there is not enough memory.
     """
     plan = situations(scale)
-    require_memory(memory_needed(plan, workers), f"the plan with {workers} workers at once")
-    work = _Work(Outcome(seed, plan), frequencies, scaled_steps(scale), progress)
+    model.require_memory(memory_needed(plan, workers), f"the plan with {workers} workers at once")
+    # With these steps, series have about as many rows as the series of a full run.
+    steps = Steps(max(1, model.FRESH_STEP // scale), max(1, model.TRAFFIC_STEP // scale))
+    work = _Work(Outcome(seed, plan), frequencies, steps, progress)
     executor = ThreadPoolExecutor(workers, thread_name_prefix="simulate")
     try:
         return work.run(executor)
@@ -164,7 +147,7 @@ class _Work:
     outcome: Outcome
     frequencies: str
     steps: Steps
-    progress: Ended
+    progress: model.Ended
 
     def run(self, executor: ThreadPoolExecutor) -> Outcome:
         """Run all tasks and return the results."""
@@ -193,17 +176,17 @@ class _Work:
         """Make the change log that these situations share, run all robots on it, and return the history."""
         one, seed = fields[0], self.outcome.seed
         words = (seed, one.pages, one.time, one.change)
-        sizes = make_pages(one.pages, stream("pages", seed, one.pages))
-        log = make_changes(
-            sizes, one.time, one.change, FREQUENCIES[self.frequencies], stream("changes", *words)
+        sizes = model.make_pages(one.pages, model.stream("pages", seed, one.pages))
+        log = model.make_changes(
+            sizes, one.time, one.change, model.FREQUENCIES[self.frequencies], model.stream("changes", *words)
         )
         history = pack(sizes, log, one.time)
         self._count("changes", one, one.change, log.rows)
         self.outcome.volumes[one.pages] = int(sizes.sum())
         del log  # frees memory for more workers, because only the packed history is needed from here on
         for variant in ROBOTS:
-            key = stream("variant", *words, variant.number)
-            routes = make_routes(one.pages, variant.robots)
+            key = model.stream("variant", *words, variant.number)
+            routes = model.make_routes(one.pages, variant.robots)
             run = run_robots(history, routes, one.time, key, modified=variant.modified, steps=self.steps)
             self._keep(fields, variant.number, run)
         return history
@@ -211,11 +194,11 @@ class _Work:
     def _run_sensors(self, fields: Sequence[Situation], histories: Sequence[Future[History]]) -> None:
         """Make the query log that these situations share, and run sensors on each of their histories."""
         first, seed = fields[0], self.outcome.seed
-        key = stream("queries", seed, first.pages, first.time, first.query)
-        log = make_queries(first.pages, first.time, first.query, key)
+        key = model.stream("queries", seed, first.pages, first.time, first.query)
+        log = model.make_queries(first.pages, first.time, first.query, key)
         self._count("queries", first, first.query, log.rows)
         for one, history in zip(fields, histories, strict=True):
-            key = stream("variant", seed, one.pages, one.time, one.change, one.query, SENSORS)
+            key = model.stream("variant", seed, one.pages, one.time, one.change, one.query, SENSORS)
             self._keep([one], SENSORS, run_sensor(history.result(), log, one.time, key, steps=self.steps))
 
     def _count(self, log: str, one: Situation, intensity: int, rows: int) -> None:
@@ -291,15 +274,7 @@ class Check:
 _NOT_JUDGED = {"tolerance": None, "within": None}
 
 
-def compare_with_published(
-    outcome: Outcome,
-    runs: Rows,
-    correlations: dict[str, Any],
-    ranking: Sequence[dict[str, Any]],
-    *,
-    events: dict[str, Any],
-    scale: int,
-) -> list[Check]:
+def compare_with_published(found: Experiment, scale: int) -> list[Check]:
     """Return all published figures with our figures.
 
     Published counts are divided by ``scale``, the scale of the run.
@@ -307,20 +282,20 @@ def compare_with_published(
     published = json.loads(
         files("newsbot.apps.simulator").joinpath("published.json").read_text(encoding="utf-8")
     )
-    rows = {(row["situation"], row["variant"]): row for row in runs}
+    rows = {(row["situation"], row["variant"]): row for row in found.runs}
     return [
         *_quotes(published, rows, scale),
-        *_correlations(published, correlations),
+        *_correlations(published, found.correlations),
         *_processing(published, rows),
         *_orders(rows),
-        *_ranking(published, ranking),
-        *_first_rows(published, outcome, scale),
-        *_events(published, events, scale),
-        *_volumes(published, outcome, scale),
+        *_ranking(published, found.ranking),
+        *_first_rows(published, found.first, scale),
+        *_events(published, found.events, scale),
+        *_volumes(published, found.first, scale),
     ]
 
 
-def summarize_checks(comparison: Rows) -> list[tuple[object, ...]]:
+def summarize_checks(comparison: model.Table) -> list[tuple[object, ...]]:
     """Return a row for each group of figures.
 
     A row contains the group, the number of its figures, the number of figures within their tolerance, the
@@ -457,13 +432,13 @@ IN_JSON = (
 class Experiment:
     """The results of the plan."""
 
-    runs: Rows
+    runs: model.Table
     correlations: dict[str, Any]
     ranking: list[dict[str, Any]]
     events: dict[str, Any]
-    checks: list[Check]
     first: Outcome
     """The runs of the first seed. Series are written to files only for these runs."""
+    checks: Sequence[Check] = ()
 
 
 def run_experiment(
@@ -473,7 +448,7 @@ def run_experiment(
     seeds: int = 1,
     frequencies: str = "published",
     workers: int = 1,
-    progress: Ended = ignore,
+    progress: model.Ended = model.ignore,
 ) -> Experiment:
     """Run the plan for ``seeds`` seeds: ``seed``, ``seed`` + 1, and so on.
 
@@ -485,9 +460,8 @@ def run_experiment(
         for one in range(seed, seed + seeds)
     ]
     runs = runs_table(outcomes)
-    correlated, ranked, events = correlations(runs), ranking(runs), event_counts(outcomes)
-    checks = compare_with_published(outcomes[0], runs, correlated, ranked, events=events, scale=scale)
-    return Experiment(runs, correlated, ranked, events, checks, outcomes[0])
+    found = Experiment(runs, correlations(runs), ranking(runs), event_counts(outcomes), outcomes[0])
+    return replace(found, checks=compare_with_published(found, scale))
 
 
 def as_document(found: Experiment) -> dict[str, Any]:
@@ -512,7 +486,7 @@ def merge_runs(named: Sequence[tuple[str, Run]]) -> dict[str, Any]:
     return {"runs": rows, "series": series_table(keyed), "traffic": traffic_table(keyed)}
 
 
-def runs_table(outcomes: Sequence[Outcome]) -> Rows:
+def runs_table(outcomes: Sequence[Outcome]) -> model.Table:
     """Return one row per situation and variant, with the means of the final figures over the seeds."""
     return [
         {
@@ -542,7 +516,7 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
     return {**{name: mean(name) for name in first}, "cycles": cycles, **{name: mean(name) for name in last}}
 
 
-def series_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
+def series_table(named: Iterable[tuple[int, int, Run]]) -> model.Columns:
     """Return stale pages, freshness and running downloads over time.
 
     An item of ``named`` has the number of a situation, the number of a variant, and a run.
@@ -559,7 +533,7 @@ def series_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
     )
 
 
-def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
+def traffic_table(named: Iterable[tuple[int, int, Run]]) -> model.Columns:
     """Return the bytes over time, for all robots together and for each robot.
 
     If a variant has fewer robots, the columns of the missing robots are 0.
@@ -580,7 +554,7 @@ def traffic_table(named: Iterable[tuple[int, int, Run]]) -> Columns:
     )
 
 
-def correlations(runs: Rows) -> dict[str, Any]:
+def correlations(runs: model.Table) -> dict[str, Any]:
     """Return, by variant, Pearson's correlations of traffic and stale pages with each factor of the plan.
 
     Robots do not use queries. As in the publication, their correlation with queries is 0.
@@ -605,7 +579,7 @@ def correlations(runs: Rows) -> dict[str, Any]:
     }
 
 
-def ranking(runs: Rows) -> Rows:
+def ranking(runs: model.Table) -> model.Table:
     """Return the order of the robot variants in each situation: by useful downloads, then by freshness."""
     found: dict[int, list[tuple[float, float, int]]] = {}
     for row in runs:
@@ -618,7 +592,7 @@ def ranking(runs: Rows) -> Rows:
     ]
 
 
-def event_counts(outcomes: Sequence[Outcome]) -> dict[str, Rows]:
+def event_counts(outcomes: Sequence[Outcome]) -> dict[str, model.Table]:
     """Return the number of rows of each change log and query log, as means over the seeds.
 
     Rows beyond the end of the run are counted too, as in the publication.
@@ -640,10 +614,10 @@ def _mean(values: Iterable[float | None]) -> Any:
     return known[0] if len(known) == 1 else fmean(known)
 
 
-def _labels(situation: int, variant: int, size: int) -> Columns:
+def _labels(situation: int, variant: int, size: int) -> model.Columns:
     return {"situation": np.full(size, situation, np.int32), "variant": np.full(size, variant, np.int32)}
 
 
-def _joined(parts: Iterable[Columns]) -> Columns:
+def _joined(parts: Iterable[model.Columns]) -> model.Columns:
     columns = list(parts)
     return {name: np.concatenate([part[name] for part in columns]) for name in columns[0]}

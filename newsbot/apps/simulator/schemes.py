@@ -1,7 +1,7 @@
 """Twelve schemes by which a search engine learns about changes of sites, on the pages of :mod:`model`.
 
 In each scheme, one side begins an exchange, and something is sent: :data:`SCHEMES` says what. The first two
-schemes are the robots of the experiment, and ``sensor`` is its sensor (:mod:`runs`). The other schemes follow
+schemes are the robots of the experiment, and ``sensor`` is its sensor. The other schemes follow
 the same rules: a page is loaded in 1 to 40 units, and a short message (HEAD, a response without a body, a
 notice) takes 1 to 3 units. A longer message, such as a list, is sent at the speed :data:`SPEED`.
 
@@ -18,33 +18,35 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from newsbot.apps.simulator.files import Columns, Rows, joined
 from newsbot.apps.simulator.model import (
+    DOWNLOADS,
+    FOUND,
+    FULL_STEPS,
+    KNOWN,
     MAX_LOAD,
     MAX_NOTICE,
     MAX_SIZE,
     MIN_LOAD,
     MIN_NOTICE,
     MIN_SIZE,
-    Array,
-    QueryLog,
-    between,
-    stream,
-)
-from newsbot.apps.simulator.requirements import Ended, compiled, ignore, inlined
-from newsbot.apps.simulator.runs import (
-    DOWNLOADS,
-    FOUND,
-    FULL_STEPS,
-    KNOWN,
     NEW,
     OPEN,
+    Array,
+    Columns,
+    Ended,
     History,
     Measures,
+    QueryLog,
     Run,
     State,
+    Table,
     advance,
     advance_all,
+    between,
+    compiled,
+    ignore,
+    inlined,
+    joined,
     make_measures,
     make_run,
     make_state,
@@ -53,6 +55,7 @@ from newsbot.apps.simulator.runs import (
     row_after,
     run_sensor,
     size_of,
+    stream,
 )
 
 ENTRY: Final = 100
@@ -310,22 +313,24 @@ class Exchange:
         }
 
 
-def run_scheme(
-    scheme: Scheme,
-    history: History,
-    queries: QueryLog,
-    time: int,
-    seed: int,
-    *,
-    sites: int,
-    interval: int,
-    subscribers: int,
-) -> Exchange:
-    """Run a scheme for ``time`` units. All schemes with the same seed have the same durations.
+class Shared(NamedTuple):
+    """What all schemes have in common. With the same seed they have the same durations."""
 
-    ``interval`` is the number of units between two lists, and ``subscribers`` is the number of search engines
-    that do the same.
-    """
+    history: History
+    queries: QueryLog
+    time: int
+    """Length of the run in units."""
+    seed: int
+    sites: int
+    interval: int
+    """Units between two lists of a site."""
+    subscribers: int
+    """Number of search engines that do the same."""
+
+
+def run_scheme(scheme: Scheme, shared: Shared) -> Exchange:
+    """Run a scheme."""
+    history, queries, time, seed, sites, interval, subscribers = shared
     pages = len(history.starts) - 1
     counts = Counts(np.zeros(4, np.int64), np.zeros((int((history.rows & NEW > 0).sum()) + 1, 3), np.int64))
     numbers = counts.numbers
@@ -363,30 +368,16 @@ def run_scheme(
     return Exchange(scheme, run, requests, messages, sent, named)
 
 
-def run_schemes(
-    history: History,
-    queries: QueryLog,
-    time: int,
-    seed: int,
-    *,
-    sites: int,
-    interval: int,
-    subscribers: int,
-    progress: Ended = ignore,
-) -> list[Exchange]:
+def run_schemes(shared: Shared, progress: Ended = ignore) -> list[Exchange]:
     """Run all schemes on the same changes. ``progress`` is called after each run."""
     found = []
     for scheme in SCHEMES.values():
-        found.append(
-            run_scheme(
-                scheme, history, queries, time, seed, sites=sites, interval=interval, subscribers=subscribers
-            )
-        )
-        progress("schemes", seed, scheme.name)
+        found.append(run_scheme(scheme, shared))
+        progress("schemes", shared.seed, scheme.name)
     return found
 
 
-def as_tables(found: list[Exchange]) -> dict[str, Rows | Columns]:
+def as_tables(found: list[Exchange]) -> dict[str, Table | Columns]:
     """Return the tables ``schemes`` and ``history``."""
     history = joined("scheme", {one.scheme.name: one.history for one in found})
     return {"schemes": [one.row() for one in found], "history": history}

@@ -3,8 +3,7 @@
 Files in reading order:
 
 * ``categories``: learns from texts whether an article is in a category; what names a category, and its
-  examples
-* ``command``: ``scrapy categories``
+  examples; ``scrapy categories``
 """
 
 from newsbot.config.apps import App
@@ -17,7 +16,7 @@ APP = App(
         "categories": (
             "Read",
             "Learn categories of articles from examples",
-            "newsbot.apps.topics.command:ACTIONS",
+            "newsbot.apps.topics.categories:ACTIONS",
         )
     },
     labels={"category": "newsbot.apps.topics.categories:category_field"},

@@ -1,20 +1,23 @@
-"""``scrapy crawl monitor``: requests every known page of sites and stores status, size and other data.
+"""The spiders ``monitor`` and ``search``.
 
-The results show broken links, redirects and changes. Delays and robots.txt apply as in a news crawl.
+``scrapy crawl monitor`` requests every known page of sites and stores status, size and other data. The
+results show broken links, redirects and changes. ``scrapy crawl search`` searches the pages of sites for
+texts and stores where each text was found. Delays and robots.txt apply as in a news crawl.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from lxml.html import HtmlElement
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import StopDownload
@@ -22,22 +25,34 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
-from newsbot.apps.monitor import page_check
-from newsbot.apps.monitor import side_spiders as auxiliary
-from newsbot.apps.monitor.page_check import Answer, Target, needs_get, next_hop, to_check
 from newsbot.apps.monitor.report import site_report, write_reports
-from newsbot.apps.monitor.results import PageCheck, checks_of, keep_report
+from newsbot.apps.monitor.results import (
+    PageCheck,
+    SearchResult,
+    Target,
+    checks_of,
+    faults_in,
+    keep_report,
+    needs_get,
+    next_hop,
+    searches_of,
+    to_check,
+    written_faults,
+)
+from newsbot.apps.monitor.side_spiders import SideSpider, fronts
+from newsbot.apps.search.phrases import Finder, Places, Wanted
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import parse_duration
 from newsbot.crawl.context import MAX_HOSTS
-from newsbot.crawl.failures import cause_for, cause_of_status
-from newsbot.crawl.scope import Arguments, count, given_values, words
+from newsbot.crawl.failures import NO_TLS, cause_for, cause_of, cause_of_status
+from newsbot.crawl.scope import Arguments, address, addresses, count, given_values, lines_of, words
 from newsbot.crawl.visit import ASIDE_KEY
 from newsbot.errors import ArgumentError, DataError, NotAnArticle
 from newsbot.items import Bounded, Link, PageRecord, batched
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.pages.discovery.list_pages import find_links
+from newsbot.pages.discovery.list_pages import find_links, trap
 from newsbot.pages.extraction.page.charset import decode
+from newsbot.pages.extraction.page.visible import plain_lines, visible_text
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import may_retry
 from newsbot.storage.base import Storage
@@ -46,10 +61,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 MAX_PAGES = 10_000
 """Default of ``max_pages`` with ``follow=links``, because a site may have endless pages."""
 
-Follow = Literal["known", "links"]
-Method = Literal["HEAD", "GET"]
-
-HELP = {
+MONITOR_HELP = {
     "sites": "domains of rule files, comma separated (default: all rules)",
     "method": "head (the default; GET if the host refuses HEAD) or get (conditional, headers only)",
     "follow": "known (the pages of the crawl database; the default) or links (pages are read, and their "
@@ -65,8 +77,10 @@ HELP = {
 class Monitoring:
     """The arguments of one run."""
 
-    method: Method = "HEAD"
-    follow: Follow = "known"
+    method: str = "HEAD"
+    """``HEAD`` or ``GET``."""
+    follow: str = "known"
+    """``known`` or ``links``."""
     max_pages: int | None = None
     min_age: float = 0.0
     """Minimum number of seconds since the last check of a page.
@@ -80,24 +94,29 @@ class Monitoring:
 
 def parse_monitoring(given: Mapping[str, Any]) -> Monitoring:
     """Return the checked arguments. Raises :class:`ArgumentError`, whose message says what is allowed."""
-    values = given_values(given, HELP)
-    follow = _one_of("follow", values, ("known", "links"))
-    most = count("max_pages", values.get("max_pages"), HELP)
+    values = given_values(given, MONITOR_HELP)
+    follow = _one_of(values, MONITOR_HELP, "follow", "known", "links")
+    most = count("max_pages", values.get("max_pages"), MONITOR_HELP)
     return Monitoring(
-        method="GET" if _one_of("method", values, ("head", "get")) == "get" else "HEAD",
-        follow="links" if follow == "links" else "known",
+        method=_one_of(values, MONITOR_HELP, "method", "head", "get").upper(),
+        follow=follow,
         max_pages=most or (MAX_PAGES if follow == "links" else None),
         min_age=_age(values.get("min_age")),
         report=_report(values.get("report")),
-        scope=Arguments(sites=tuple(word.lower() for word in words(values.get("sites")))),
+        scope=Arguments(sites=_sites(values)),
     )
 
 
-def _one_of(name: str, values: Mapping[str, str], allowed: tuple[str, ...]) -> str:
+def _one_of(values: Mapping[str, str], known: Mapping[str, str], name: str, *allowed: str) -> str:
+    """Return the value of an argument; the first allowed value is the default."""
     value = values.get(name) or allowed[0]
     if value.lower() not in allowed:
-        raise ArgumentError(f"{name}={value}: invalid value; {name}: {HELP[name]}")
+        raise ArgumentError(f"{name}={value}: invalid value; {name}: {known[name]}")
     return value.lower()
+
+
+def _sites(values: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(word.lower() for word in words(values.get("sites")))
 
 
 def _age(value: str | None) -> float:
@@ -124,23 +143,45 @@ HEADERS_ONLY = "headers_only"
 """Request meta key: True if the body of the response is not needed."""
 AHEAD = 500
 """Maximum number of waiting requests per site. All other pages are read from the crawl database later."""
-_TRIES = 3
+TRIES = 3
 """Maximum number of further tries of a page after a temporary error."""
 
 
-class MonitorSpider(auxiliary.SideSpider):
-    """Checks pages. Its arguments are in :class:`Monitoring`.
+class _SiteSpider(SideSpider):
+    """What both spiders have in common. Wrong arguments raise ``ArgumentError``, and say what is allowed."""
 
-    Wrong arguments raise ``ArgumentError``.
-    """
-
-    name = "monitor"
+    parse_arguments: Callable[[Mapping[str, Any]], Any]
+    """Returns the checked arguments, with ``scope`` and ``max_pages``."""
 
     def __init__(self, name: str | None = None, **arguments: Any) -> None:
         super().__init__(name)
-        self.asked = parse_monitoring(arguments)
-        self.arguments = self.asked.scope
-        self.max_pages = self.asked.max_pages
+        self.asked = type(self).parse_arguments(arguments)
+        self.arguments, self.max_pages = self.asked.scope, self.asked.max_pages
+
+    @classmethod
+    def read_arguments(cls, given: Mapping[str, Any], _now: datetime) -> Arguments:
+        """Return the arguments that all spiders share."""
+        scope: Arguments = cls.parse_arguments(given).scope
+        return scope
+
+    @staticmethod
+    def again(request: Request, cause: str, most: int) -> Request | None:
+        """Return the next of at most ``most`` further tries, or None if the error is not temporary."""
+        tries = int(request.meta[ASIDE_KEY]) + 1
+        if tries > most or not may_retry(cause, tries):
+            return None
+        return request.replace(meta={**request.meta, ASIDE_KEY: tries})
+
+
+class MonitorSpider(_SiteSpider):
+    """Checks pages. Its arguments are in :class:`Monitoring`."""
+
+    name = "monitor"
+    parse_arguments = staticmethod(parse_monitoring)
+    asked: Monitoring
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name, **arguments)
         self.counted: dict[str, dict[str, int]] = {}
         """The number of checks, by site and verdict."""
         self._no_head = Bounded[str, None](MAX_HOSTS)
@@ -152,11 +193,6 @@ class MonitorSpider(auxiliary.SideSpider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider.headers_received, signal=signals.headers_received)
         return spider
-
-    @staticmethod
-    def read_arguments(given: Mapping[str, Any], _now: datetime) -> Arguments:
-        """Return the arguments that all spiders share. Raises ``ArgumentError`` if an argument is wrong."""
-        return parse_monitoring(given).scope
 
     @property
     def storage(self) -> Storage:
@@ -194,7 +230,7 @@ class MonitorSpider(auxiliary.SideSpider):
     def _requests(self, rule: Rule) -> Iterator[Request]:
         """Yield the requests for the known pages of a site. If links are followed, its seeds come first."""
         if self.asked.follow == "links":
-            for url in auxiliary.fronts(rule):
+            for url in fronts(rule):
                 yield self.request_for(url, rule)
         pages = self.storage.pages.iter(site=rule.domain)
         for some in batched(pages, AHEAD):
@@ -280,7 +316,7 @@ class MonitorSpider(auxiliary.SideSpider):
                 self._no_head.add(host_key(response.url))
             yield self._request(response.url, target, "GET", tries + 1)
             return
-        if response.status >= 400 and (again := self._again(request, cause_of_status(response.status))):
+        if response.status >= 400 and (again := self.again(request, cause_of_status(response.status), TRIES)):
             yield again
             return
         step = next_hop(response.status, response.headers.get("Location"), response.url, target)
@@ -288,8 +324,8 @@ class MonitorSpider(auxiliary.SideSpider):
             yield self._request(step.url, step.target, str(request.method), tries + 1)
             return
         # A redirect that is not followed is stored too. It is circular, too long, or leads to another site.
-        answer = _answer(response, None if step is None else step.fault)
-        check = to_check(step.target if step else target, answer, self.context.clock())
+        ahead, fault = (target, None) if step is None else (step.target, step.fault)
+        check = _check_of(response, ahead, fault, self.context.clock())
         is_page = target.reads and response.status < 300 and _is_html(response)
         if is_page:
             check = replace(check, markup=await asyncio.to_thread(_markup_of, response))
@@ -304,23 +340,16 @@ class MonitorSpider(auxiliary.SideSpider):
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         assert failure.value is not None
         cause = cause_for(request.url, failure.value)
-        again = self._again(request, cause)
+        again = self.again(request, cause, TRIES)
         if again is not None:
             yield again
             return
         target: Target = request.cb_kwargs["target"]
-        answer = Answer(method=str(request.method), fault=cause)
-        check = to_check(target, answer, self.context.clock())
+        check = to_check(target, self.context.clock(), str(request.method), fault=cause)
         with suppress(DataError):  # the outage is logged already; the next run requests the page again
             await self.context.calls.run(self._save, check)
         self._count(check)
         yield _item(check)
-
-    def _again(self, request: Request, cause: str) -> Request | None:
-        tries = int(request.meta[ASIDE_KEY]) + 1
-        if tries > _TRIES or not may_retry(cause, tries):
-            return None
-        return request.replace(meta={**request.meta, ASIDE_KEY: tries})
 
     def _is_ours(self, url: str, target: Target) -> bool:
         """Return True if the URL belongs to the checked site. Redirects to other sites are not followed."""
@@ -387,38 +416,52 @@ class MonitorSpider(auxiliary.SideSpider):
                 logger.error("monitor cannot write report=%s fault=%s", self.asked.report, error.strerror)
 
 
-def _answer(response: Response, fault: str | None) -> Answer:
+def _check_of(response: Response, target: Target, fault: str | None, now: float) -> PageCheck:
     headers = {
         name: value.decode("latin-1")
         for name in ("Content-Length", "Content-Type", "Server", "ETag", "Last-Modified")
         if (value := response.headers.get(name)) is not None
     }
-    return Answer(
-        method="GET" if response.request is None else str(response.request.method),
+    return to_check(
+        target,
+        now,
+        "GET" if response.request is None else str(response.request.method),
         status=response.status,
         fault=fault,
         headers=headers,
-        body=len(response.body),
+        received=len(response.body),
         seconds=response.meta.get("download_latency"),
     )
 
 
+def _media_of(response: Response) -> str:
+    return content_type_of(response).partition(";")[0].strip().lower()
+
+
 def _is_html(response: Response) -> bool:
-    media = content_type_of(response).partition(";")[0].strip().lower()
+    media = _media_of(response)
     return not media or "html" in media
 
 
+def _text_of(response: Response) -> str:
+    return decode(response.body, http_content_type_encoding(content_type_of(response)))
+
+
+def _tree_of(response: Response) -> HtmlElement | None:
+    """Return the tree of a page; None if it is empty, or an image with an HTML content type."""
+    with suppress(NotAnArticle):
+        return tree_of(response)
+    return None
+
+
 def _markup_of(response: Response) -> str:
-    html = decode(response.body, http_content_type_encoding(content_type_of(response)))
-    return page_check.written(page_check.faults_in(html, response.url))
+    return written_faults(faults_in(_text_of(response), response.url))
 
 
 def _links_on(response: Response) -> list[Link]:
     """Return the links of a page. The function may run in any thread."""
-    try:
-        return find_links(tree_of(response), response.url)
-    except NotAnArticle:  # the page is empty, or it is an image with an HTML content type
-        return []
+    tree = _tree_of(response)
+    return [] if tree is None else find_links(tree, response.url)
 
 
 def _item(check: PageCheck) -> dict[str, Any]:
@@ -445,3 +488,200 @@ def _linked(page: PageRecord, referrer: str, depth: int) -> PageRecord:
         depth=depth,
         first_seen=page.first_seen,
     )
+
+
+MAX_NAME = 100
+"""Maximum number of characters of a search's name that are stored."""
+AT_ONCE = 500
+"""Number of known pages that are read together."""
+
+SEARCH_HELP = {
+    "sites": "domains of rule files, comma separated (default: all rules, if there is no url)",
+    "url": "one address to begin with; the search stays on its site",
+    "urls": "several addresses, comma or space separated",
+    "text": "texts to find, separated by |: text=bridge|town hall",
+    "texts_file": "a file with one text per line",
+    "regex": "one regular expression to find: regex=\\d+ (dead|injured)",
+    "regexes_file": "a file with one regular expression per line",
+    "search": "the name of the results; default: the texts and expressions",
+    "follow": "links (known pages, and the pages that they link to; the default) or known (known pages only)",
+    "max_pages": f"maximum number of requested pages (default: {MAX_PAGES})",
+}
+"""The meaning of each argument. Error messages show it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searching:
+    """The arguments of one search."""
+
+    name: str
+    finder: Finder
+    follow: str = "links"
+    """``links`` or ``known``."""
+    max_pages: int = MAX_PAGES
+    scope: Arguments
+    """The arguments that all spiders have. They name the sites."""
+
+
+def parse_searching(given: Mapping[str, Any]) -> Searching:
+    """Return the checked arguments. Raises :class:`ArgumentError`, whose message says what is allowed."""
+    values = given_values(given, SEARCH_HELP)
+    texts = [text.strip() for text in values.get("text", "").split("|")] if values.get("text") else []
+    texts += lines_of("texts_file", values.get("texts_file"))
+    regexes = [values["regex"]] if values.get("regex") else []
+    regexes += lines_of("regexes_file", values.get("regexes_file"))
+    wanted = [*(Wanted(text) for text in texts), *(Wanted(text, regex=True) for text in regexes)]
+    if not wanted:
+        raise ArgumentError(f"say what to find: text={SEARCH_HELP['text'].partition('text=')[2]}, or regex=…")
+    try:
+        finder = Finder(wanted)
+    except ValueError as error:
+        raise ArgumentError(f"text or regex: {error}") from error
+    urls = [*addresses(values.get("url")), *addresses(values.get("urls"))]
+    name = values.get("search") or " | ".join(one.text for one in wanted)
+    return Searching(
+        name=name[:MAX_NAME],
+        finder=finder,
+        follow=_one_of(values, SEARCH_HELP, "follow", "links", "known"),
+        max_pages=count("max_pages", values.get("max_pages"), SEARCH_HELP) or MAX_PAGES,
+        scope=Arguments(
+            sites=_sites(values),
+            urls=tuple(address("url", url) for url in urls),
+        ),
+    )
+
+
+DEPTH = "depth_from_start"
+"""Request meta key: number of clicks from a seed or known page to this page."""
+
+
+class SearchSpider(_SiteSpider):
+    """Searches pages. Its arguments are in :class:`Searching`."""
+
+    name = "search"
+    parse_arguments = staticmethod(parse_searching)
+    asked: Searching
+
+    def __init__(self, name: str | None = None, **arguments: Any) -> None:
+        super().__init__(name, **arguments)
+        self.counted = {"pages": 0, "found_on": 0, "hits": 0, "errors": 0}
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield requests for the seeds, then for all known pages of the sites."""
+        context = self.context
+        domains = {rule.domain: rule for rule in self.crawl.scope.selected_rules()}
+        for rule in domains.values():
+            if self.asked.follow == "links":
+                for url in fronts(rule):
+                    yield self._request(url, rule)
+        for url in self.arguments.urls:
+            rule = context.rule_for(url)
+            domains.setdefault(rule.domain, rule)
+            yield self._request(url, rule)
+        for rule in domains.values():
+            known = await context.calls.run(context.storage.pages.iter, site=rule.domain)
+            while some := await context.calls.run(list, islice(known, AT_ONCE)):
+                for page in some:
+                    if page.kind not in ("feed", "sitemap") and page.state != "gone":
+                        yield self._request(page.url, rule)
+
+    def _request(self, url: str, rule: Rule, depth: int = 0) -> Request:
+        return Request(
+            url,
+            callback=self.parse,
+            errback=self.failed,
+            cb_kwargs={"rule": rule},
+            meta={DEPTH: depth},
+            dont_filter=True,  # the scheduler itself drops URLs that were requested before
+        )
+
+    async def parse(self, response: Response, rule: Rule, **kwargs: Any) -> AsyncIterator[Any]:
+        """Read one page: store where the texts were found, and yield requests for its links."""
+        if response.status >= 300:
+            for again in self._again(response.request, cause_of_status(response.status)):
+                yield again
+            return
+        tree, text = await asyncio.to_thread(_read, response)
+        if text is None:
+            self.context.count("search/no_text")
+            return
+        # The search runs in a thread, because a regular expression may take up to its time limit on one page.
+        found, whole = await asyncio.to_thread(self.asked.finder.find, text)
+        if not whole:
+            self.context.count("search/cut_short")
+            logger.warning("search cut short url=%s; the expressions took too long", response.url)
+        await self._keep(response, rule, found)
+        if tree is not None and self.asked.follow == "links":
+            links = await asyncio.to_thread(find_links, tree, response.url)
+            for request in self._requests(links, response, rule):
+                yield request
+
+    async def _keep(self, response: Response, rule: Rule, found: Mapping[Wanted, Places]) -> None:
+        context, url = self.context, canonicalize(response.url, rule.drop_query)
+        if await context.calls.run(self.crawl.removals.covers, fingerprint(url), host_key(url)):
+            return  # the page was removed while it was read
+        results = [
+            SearchResult(
+                search=self.asked.name,
+                text=wanted.text,
+                regex=wanted.regex,
+                url=url,
+                source=rule.domain,
+                looked_at=context.clock(),
+                positions=places.positions,
+                hits=places.hits,
+            )
+            for wanted, places in found.items()
+        ]
+        await context.outage.patiently(searches_of(context.storage).save, results)
+        hits = sum(places.hits for places in found.values())
+        for name, amount in (("pages", 1), ("found_on", bool(hits)), ("hits", hits)):
+            self.counted[name] += amount
+            context.count(f"search/{name}", amount)
+
+    def _requests(self, links: list[Link], response: Response, rule: Rule) -> Iterator[Request]:
+        depth, now = response.meta[DEPTH] + 1, self.context.now()
+        if depth > rule.max_depth:
+            return
+        for link, canonical in self.on_site(links, rule):
+            if trap(canonical, now) is None:
+                yield self._request(link.url, rule, depth)
+            else:
+                self.context.count("search/traps")
+
+    def failed(self, failure: Failure) -> Iterator[Request]:
+        """Try the page again if the error may be temporary, else count the error."""
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        assert failure.value is not None
+        yield from self._again(request, cause_of(failure.value))
+
+    def _again(self, request: Request | None, cause: str) -> Iterator[Request]:
+        tries = 1 if request is None else int(request.meta[ASIDE_KEY]) + 1
+        if request is not None and tries == 1 and cause in NO_TLS and request.url.startswith("https:"):
+            # Many sites respond only to http or only to https.
+            yield request.replace(url="http:" + request.url[6:], meta={**request.meta, ASIDE_KEY: tries})
+            return
+        if request is not None and (again := self.again(request, cause, TRIES - 1)):
+            yield again
+            return
+        self.counted["errors"] += 1
+        self.context.count(f"errors/{cause}")
+
+    def closed(self, reason: str) -> None:
+        """Log the number of results, and the command that shows them."""
+        counts = " ".join(f"{name}={amount}" for name, amount in self.counted.items())
+        logger.info(
+            "search ended reason=%s %s; see: %s searches show '%s'",
+            *(reason, counts, PROGRAM, self.asked.name),
+        )
+
+
+def _read(response: Response) -> tuple[HtmlElement | None, str | None]:
+    """Return the page's tree and its visible text.
+
+    The tree is None if the page is not HTML. The text is None if the page has no text.
+    """
+    if _media_of(response) == "text/plain":
+        return None, plain_lines(_text_of(response))
+    tree = _tree_of(response) if _is_html(response) else None
+    return tree, None if tree is None else visible_text(tree)

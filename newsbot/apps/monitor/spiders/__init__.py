@@ -1,5 +1,0 @@
-"""Spiders that check sites.
-
-* ``monitor``: ``scrapy crawl monitor`` requests every known page
-* ``search``: ``scrapy crawl search`` finds texts on pages
-"""
