@@ -23,7 +23,7 @@ import pytest
 
 from newsbot.apps.followers.following import FollowerRun, Step, rewind, states
 from newsbot.apps.sinks.follower import Sink, SinkFollower, read_sinks
-from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError
+from newsbot.apps.sinks.targets import Row, RowsRefused, SinkError
 from newsbot.errors import RulesError, UserError
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place

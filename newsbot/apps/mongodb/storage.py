@@ -42,7 +42,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from newsbot.apps.mongodb import articles
-from newsbot.apps.mongodb.articles import MongoArticles, MongoTexts, texts_had
+from newsbot.apps.mongodb.articles import MongoArticles, MongoStories, MongoTexts, texts_had
 from newsbot.apps.mongodb.client import (
     Collections,
     Document,
@@ -57,7 +57,6 @@ from newsbot.apps.mongodb.client import (
 )
 from newsbot.apps.mongodb.pages import MongoPages, MongoWaitingLinks
 from newsbot.apps.mongodb.sources import MongoActivity, MongoNotes, MongoSites, MongoSources
-from newsbot.apps.mongodb.stories import MongoStories
 from newsbot.errors import DataError, SchemaError
 from newsbot.items import batched
 from newsbot.pages.text.words import clean

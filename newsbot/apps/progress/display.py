@@ -1,17 +1,21 @@
 """Shows the progress of a crawl: a live display on a terminal, else a log line every few seconds.
 
+The stats can also be written to a file for other programs.
+
 All output goes to stderr, so that ``-O -:jsonl`` can use stdout.
 """
 
 from __future__ import annotations
 
 import atexit
+import json
 import logging
 import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -190,3 +194,36 @@ def picture(now: Figures, rates: tuple[float, float], seconds: float) -> Text:
     text.no_wrap, text.overflow = True, "ellipsis"
     text.stylize("bold", 0, len(lines[0]))
     return text
+
+
+class StatsFile(Extension):
+    """Writes the stats to the JSON file NEWSBOT_STATS_FILE; an empty setting switches this off.
+
+    The file is written every NEWSBOT_PROGRESS_INTERVAL seconds and at the end. Only the last version has
+    ``finish_reason``.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        name = crawler.settings.get("NEWSBOT_STATS_FILE")
+        if not name:
+            raise NotConfigured
+        self.path = Path(name).expanduser()
+
+    def spider_opened(self, spider: Spider) -> None:
+        """Start to write the stats at intervals."""
+        self.repeat(self._write, self.crawler.settings.getfloat("NEWSBOT_PROGRESS_INTERVAL"))
+
+    def spider_closed(self, spider: Spider, reason: str) -> None:
+        """Write the final stats, with the reason why the crawl has ended."""
+        super().spider_closed(spider, reason)
+        self._write(finish_reason=reason)
+
+    def _write(self, **more: str) -> None:
+        assert self.crawler.stats is not None
+        stats = {**self.crawler.stats.get_stats(), **more}
+        try:
+            # default=str is for datetimes, such as Scrapy's start_time.
+            self.path.write_text(json.dumps(stats, default=str, indent=1, sort_keys=True), encoding="utf8")
+        except OSError as error:
+            logger.error("stats cannot be written NEWSBOT_STATS_FILE=%s fault=%s", self.path, error.strerror)

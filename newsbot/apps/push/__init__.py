@@ -8,7 +8,6 @@ The server that receives notices is in :mod:`newsbot.apps.web`. Files in reading
 * ``protocols``: the state of one WebSub subscription, IndexNow notices and their key files, rssCloud
   verifications, and XML-RPC pings
 * ``signatures``: signatures of notices, and a memory of recent notices that prevents replays
-* ``texts``: keeps the full texts in signed messages of hubs
 * ``sensor``: the program that site owners install
 """
 

@@ -21,6 +21,7 @@ An article counts only for its strongest word. Otherwise ten words of one event 
 from __future__ import annotations
 
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -38,17 +39,19 @@ from newsbot.apps.operations.verdict import Sign, State
 from newsbot.apps.search.events import event_key
 from newsbot.apps.search.following import AT_ONCE, IndexFollower, Library, Tell, Updater
 from newsbot.apps.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
-from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
 from newsbot.apps.search.query import (
     FORM,
+    NO_LABELS,
     POST,
     Hit,
+    Labels,
     Mark,
     Query,
     Tagged,
     describe,
     expression,
     expression_of,
+    open_labels,
     parse,
     ranking,
     stems_of,
@@ -60,6 +63,7 @@ from newsbot.errors import RecordBusy
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.load import PresentRules
 from newsbot.pages.text.words import placed_stems, stemming
+from newsbot.storage.articles import Change, Changes
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 
@@ -704,3 +708,67 @@ def signs(settings: SettingsLike, storage: Storage) -> Iterator[Sign]:
     if share < INDEXED:
         text = f"the search index has {share:.0%} of {counted(articles, 'article')}"
         yield Sign(text=text, page="/", state=State.INDEXING)
+
+
+def matches(
+    articles: Mapping[bytes, Article],
+    queries: Mapping[str, str],
+    tagged: Tagged,
+    labels: Labels = NO_LABELS,
+) -> dict[str, set[bytes]]:
+    """Return the keys of the articles that match each query, by name of the query.
+
+    ``articles`` are given by the fingerprints of their canonical URLs. ``tagged`` returns the sites of a tag,
+    and ``labels`` finds the labels of articles.
+    """
+    if not articles:
+        return {name: set() for name in queries}
+    with (
+        tempfile.TemporaryDirectory(prefix="newsbot-") as folder,
+        closing(ArticleSearch(Path(folder) / "search.db", _InMemory(articles), tagged, labels)) as index,
+    ):
+        index.follow()
+        return {
+            name: {fingerprint(hit.article.canonical_url) for hit in index.find(query, limit=len(articles))}
+            for name, query in queries.items()
+        }
+
+
+class _InMemory:
+    """A batch of articles in memory that :class:`ArticleSearch` can index.
+
+    It implements :class:`newsbot.apps.search.following.Library`.
+    """
+
+    def __init__(self, articles: Mapping[bytes, Article]) -> None:
+        self._articles = articles
+
+    def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
+        """Return all articles at the first call, and none at later calls."""
+        found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
+        # Any text that is not empty can be the cursor after all articles.
+        return Changes(found[:limit], "all", restarted=not cursor)
+
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        """Return the articles with these keys."""
+        return {key: self._articles[key] for key in keys if key in self._articles}
+
+    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """Yield all articles, or only those of the story that the filter names.
+
+        Other filters are not used.
+        """
+        story = where.story if where else None
+        return (one for one in self._articles.values() if story is None or one.story == story)
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        """Return up to ``limit`` articles of a story, in any order."""
+        return list(self.iter(where))[:limit]
+
+    def count(self, where: ArticleFilter | None = None) -> int:
+        """Return the number of articles of a story."""
+        return sum(1 for _ in self.iter(where))
+
+    def changes_after(self, cursor: str) -> int:
+        """Return the number of articles for an empty cursor, and 0 for any other cursor."""
+        return 0 if cursor else len(self._articles)

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from newsbot.apps.followers.following import Follower
 from newsbot.apps.search.index import Generation, SearchIndex
-from newsbot.apps.search.labels import NO_LABELS, Labels
+from newsbot.apps.search.query import NO_LABELS, Labels
 from newsbot.items import Article, ArticleFilter
 from newsbot.storage.articles import Changes
 

@@ -5,8 +5,8 @@ order:
 
 * ``follower``: reads ``sinks.yaml``, opens the targets by the schemes of their addresses, chooses the
   articles of a sink, makes rows of them, and keeps refused ones
-* ``rows``: the rows that targets write, the interface of targets, and the target that writes Parquet files
-* ``targets``: OpenSearch, webhooks, PostgreSQL, Kafka and RabbitMQ
+* ``targets``: the rows that targets write, the interface of targets, and the targets: Parquet files,
+  OpenSearch, webhooks, PostgreSQL, Kafka and RabbitMQ
 * ``command``: ``scrapy sinks``
 """
 

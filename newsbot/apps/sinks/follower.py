@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from os import SEEK_END
@@ -26,14 +26,25 @@ from urllib.parse import quote, urlsplit
 import yaml
 
 from newsbot.apps.followers.following import Follower
-from newsbot.apps.search.labels import NO_LABELS, Labels, any_label, open_labels
-from newsbot.apps.search.matching import matches
-from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
-from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, Target, as_json, latest
+from newsbot.apps.search.articles import matches
+from newsbot.apps.search.query import MAX_QUERY, NO_LABELS, Labels, Tagged, any_label, open_labels, parse
+from newsbot.apps.sinks.targets import (
+    FilesTarget,
+    KafkaTarget,
+    OpenSearchTarget,
+    PostgresTarget,
+    RabbitTarget,
+    Row,
+    RowsRefused,
+    SinkError,
+    Target,
+    WebhookTarget,
+    as_json,
+    latest,
+)
 from newsbot.backends import data_folder, present_rules, project_folder
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import iso, system_clock, utc
-from newsbot.config.apps import load
 from newsbot.config.settings import SettingsLike
 from newsbot.errors import Problem, RulesError, did_you_mean
 from newsbot.items import Article
@@ -42,20 +53,16 @@ from newsbot.pages.rules.rule import Rule
 from newsbot.pages.rules.yamlfile import Secret, YamlFault, line_of, read_tree
 from newsbot.storage.articles import Changes
 
-TARGETS: Mapping[str, str] = {
-    "postgresql": "newsbot.apps.sinks.targets:PostgresTarget",
-    "postgres": "newsbot.apps.sinks.targets:PostgresTarget",
+TARGETS: Mapping[str, Callable[..., Target]] = {
+    **dict.fromkeys(("postgresql", "postgres"), PostgresTarget),
     **dict.fromkeys(
         (f"{name}+{scheme}" for name in ("opensearch", "elasticsearch") for scheme in ("http", "https")),
-        "newsbot.apps.sinks.targets:OpenSearchTarget",
+        OpenSearchTarget,
     ),
-    "kafka": "newsbot.apps.sinks.targets:KafkaTarget",
-    "amqp": "newsbot.apps.sinks.targets:RabbitTarget",
-    "amqps": "newsbot.apps.sinks.targets:RabbitTarget",
-    "file": "newsbot.apps.sinks.rows:FilesTarget",
-    "s3": "newsbot.apps.sinks.rows:FilesTarget",
-    "http": "newsbot.apps.sinks.targets:WebhookTarget",
-    "https": "newsbot.apps.sinks.targets:WebhookTarget",
+    "kafka": KafkaTarget,
+    **dict.fromkeys(("amqp", "amqps"), RabbitTarget),
+    **dict.fromkeys(("file", "s3"), FilesTarget),
+    **dict.fromkeys(("http", "https"), WebhookTarget),
 }
 """Scheme of an address -> the class of its target."""
 FILE = "sinks.yaml"
@@ -97,12 +104,11 @@ class Sink:
     def open(self) -> Target:
         """Return the target. Nothing is connected yet.
 
-        Raises :class:`newsbot.apps.sinks.rows.SinkError` if a package is missing or the address is not valid.
+        Raises :class:`SinkError` if a package is missing or the address is not valid.
         """
         address = self.address()
-        kind = load(TARGETS[urlsplit(address).scheme])
-        target: Target = kind(address, self.secret.read()) if self.secret else kind(address)
-        return target
+        kind = TARGETS[urlsplit(address).scheme]
+        return kind(address, self.secret.read()) if self.secret else kind(address)
 
     def address(self) -> str:
         """Return the address with the values of the variables. Raises ``ValueError`` if one is not set."""

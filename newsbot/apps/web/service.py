@@ -23,8 +23,7 @@ from newsbot.apps.signatures.middleware import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
 from newsbot.apps.web.http import MAX_BODY, Outgoing, listening, receiving
-from newsbot.apps.web.push_intake import Desk, OffThread, Subscriber, Subscriptions
-from newsbot.apps.web.push_receiver import Receiver
+from newsbot.apps.web.push import Desk, OffThread, Receiver, Subscriber, Subscriptions
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.clock import system_clock
 from newsbot.config.settings import SettingsLike, introduce, number_of, value_of
@@ -79,7 +78,7 @@ async def alert_rounds(
 HUBS_EVERY = 5.0
 """Seconds between two rounds of requests to WebSub hubs."""
 REVIEW_EVERY = 60.0
-"""Seconds between two calls of :meth:`newsbot.apps.web.push_intake.Desk.review`."""
+"""Seconds between two calls of :meth:`newsbot.apps.web.push.Desk.review`."""
 AGAIN_EVERY = 1.0
 """Seconds between two attempts to queue pages that were being fetched when their notice arrived."""
 FREE_KEPT = 32 * 2**20

@@ -8,9 +8,8 @@ Files in reading order:
 * ``overview``: the state of the whole crawl and of each site
 * ``articles``: articles, stories and news, and what each person has read and starred
 * ``proposals``: rules for new sites, made from a small crawl, and the jobs of scrapyd
-* ``pages``: the HTML pages, with their templates and languages (``rendering``), and charts in inline SVG
-  (``plots``)
-* ``endpoints``: the operations of the API, including the changes that users can make
+* ``pages``: the HTML pages with their charts, and their templates and languages (``rendering``)
+* ``endpoints``: the operations of the API, including the changes that users can make; feeds, comparisons of
+  queries as files, and metrics for Prometheus
 * ``schema``: parameters of requests and types of responses
-* ``exports``: feeds, comparisons of queries as files, and metrics for Prometheus
 """

@@ -22,8 +22,7 @@ from newsbot.apps.operations.explain import explain
 from newsbot.apps.team.people import Journal, people
 from newsbot.apps.web.dashboard.access import COOKIE, SESSION_SECONDS, Access
 from newsbot.apps.web.dashboard.articles import BACK, Marks
-from newsbot.apps.web.dashboard.endpoints import OPERATIONS, Operation
-from newsbot.apps.web.dashboard.exports import Notices, add_exports
+from newsbot.apps.web.dashboard.endpoints import OPERATIONS, Notices, Operation, add_exports
 from newsbot.apps.web.dashboard.pages import PAGES, simulator_report
 from newsbot.apps.web.dashboard.proposals import Jobs, Proposals
 from newsbot.apps.web.dashboard.rendering import COOKIE as COOKIE_OF_LANGUAGE
