@@ -25,7 +25,7 @@ from aiohttp import web
 from yarl import URL
 
 from newsbot.apps.push.signatures import sign
-from newsbot.apps.web.dashboard.endpoints import content
+from newsbot.apps.web.dashboard.app import content
 from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.apps.web.http import Outgoing, OutgoingError, read_form
 from newsbot.clock import Clock, system_clock

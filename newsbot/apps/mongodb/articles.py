@@ -12,8 +12,8 @@ changes, in a transaction that increments one counter. Two readers therefore can
 
 Stories are in the field ``story`` of articles and in the collection ``joined``. A document of ``joined`` is a
 story that was joined with other stories. Its field ``into`` is the current story, which is the story itself
-if it kept its id. Each join writes the documents of all its stories. Two joins that share a story and run at the
-same time therefore conflict. MongoDB then aborts one of the joins, and this join is tried again.
+if it kept its id. Each join writes the documents of all its stories. Two joins that share a story and run at
+the same time therefore conflict. MongoDB then aborts one of the joins, and this join is tried again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 * Parquet files in partitions by day, in a folder or an S3-compatible object store. Files are only added:
   ``day=2026-11-28/<batch>.parquet``. Each row has the key, the version and ``removed``. The current state of
-  an article is its row with the highest ``change``, which grows with each batch. A batch that is written again
-  replaces its own file.
+  an article is its row with the highest ``change``, which grows with each batch. A batch that is written
+  again replaces its own file.
 * OpenSearch or Elasticsearch: rows go into an index, with the bulk API. Source:
   https://docs.opensearch.org/latest/api-reference/document-apis/bulk/. The version of an article is the
   external version of the document, so an older version never replaces a newer one.
