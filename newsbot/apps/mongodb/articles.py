@@ -93,23 +93,19 @@ class MongoStories(Repository, Stories):
     """:class:`newsbot.storage.articles.Stories` in MongoDB."""
 
     def join(self, canonical_urls: Sequence[str]) -> Joined:
-        with self.server.readable() as database:
-            return self.server.transact(partial(join_all, database, [canonical_urls]))[0]
+        return self.server.transact(partial(join_all, self.database, [canonical_urls]))[0]
 
     def current(self, stories: Collection[str]) -> dict[str, str]:
-        with self.server.readable() as database:
-            return _current(database, None, {clean(story) for story in stories})
+        return _current(self.database, None, {clean(story) for story in stories})
 
     def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
-        with self.server.readable() as database:
-            database["articles"].update_one(
-                {"_id": fingerprint(clean(canonical_url))},
-                {"$set": {"story": clean(story), "duplicate_of": duplicate_of and clean(duplicate_of)}},
-            )
+        self.database["articles"].update_one(
+            {"_id": fingerprint(clean(canonical_url))},
+            {"$set": {"story": clean(story), "duplicate_of": duplicate_of and clean(duplicate_of)}},
+        )
 
     def split(self, groups: Sequence[Sequence[str]]) -> list[str]:
-        with self.server.readable() as database:
-            return self.server.transact(partial(_split, database, groups))
+        return self.server.transact(partial(_split, self.database, groups))
 
     def recent(
         self,
@@ -121,14 +117,13 @@ class MongoStories(Repository, Stories):
     ) -> list[Story]:
         if limit <= 0:
             return []
-        with self.server.showing() as database:
-            newest = _newest(database, since, self.server.patience)
-            chosen = list(islice(_large(database, newest, min_members, min_sources), limit))
-            found = {name: Story(story=name, members=[]) for name in chosen}
-            wanted = {"text": 0}  # not read, because a story can have thousands of articles
-            members = database["articles"].find({"story": strings(*chosen)}, wanted)
-            for member in members.sort({"moment": 1, "_id": 1}):
-                found[member["story"]].members.append(from_document(member | {"text": ""}))
+        newest = _newest(self.shown, since, self.server.patience)
+        chosen = list(islice(_large(self.shown, newest, min_members, min_sources), limit))
+        found = {name: Story(story=name, members=[]) for name in chosen}
+        wanted = {"text": 0}  # not read, because a story can have thousands of articles
+        members = self.shown["articles"].find({"story": strings(*chosen)}, wanted)
+        for member in members.sort({"moment": 1, "_id": 1}):
+            found[member["story"]].members.append(from_document(member | {"text": ""}))
         return list(found.values())
 
 
@@ -383,11 +378,10 @@ class MongoArticles(Repository, Articles):
     """:class:`newsbot.storage.articles.Articles` in MongoDB."""
 
     def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
-        with self.server.readable() as database:
-            try:
-                return self.server.transact(partial(_store, database, article, over, peers))
-            except _Taken as taken:
-                return taken.stored
+        try:
+            return self.server.transact(partial(_store, self.database, article, over, peers))
+        except _Taken as taken:
+            return taken.stored
 
     def store_new(
         self, articles: Sequence[Article], peers: Sequence[Sequence[str]] = ()
@@ -436,59 +430,52 @@ class MongoArticles(Repository, Articles):
         return {}
 
     def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
-        with self.server.readable() as database:
-            old, new = clean(canonical_url), clean(to)
-            work = partial(
-                _readdress, database, old, clean(content_hash), new, fetched=fetched and clean(fetched)
-            )
-            return self.server.transact(work)
+        old, new = clean(canonical_url), clean(to)
+        work = partial(
+            _readdress, self.database, old, clean(content_hash), new, fetched=fetched and clean(fetched)
+        )
+        return self.server.transact(work)
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
         keys = {url: fingerprint(clean(url)) for url in canonical_urls}
-        with self.server.showing() as database:
-            found = articles_by_key(database, list(keys.values()))
-            missing = [key for key in keys.values() if key not in found]
-            aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
-            named = articles_by_key(database, [one["article"] for one in aliases]) if aliases else {}
+        found = articles_by_key(self.shown, list(keys.values()))
+        missing = [key for key in keys.values() if key not in found]
+        aliases = list(self.shown["aliases"].find({"_id": {"$in": missing}})) if missing else []
+        named = articles_by_key(self.shown, [one["article"] for one in aliases]) if aliases else {}
         # An alias whose article was removed in the meantime is left out.
         found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
         return {url: found[key] for url, key in keys.items() if key in found}
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        with self.server.readable() as database:
-            return {key for name in ("articles", "aliases") for key in _keys_in(database, name, keys)}
+        return {key for name in ("articles", "aliases") for key in _keys_in(self.database, name, keys)}
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        with self.server.readable() as database:
-            return articles_by_key(database, keys)
+        return articles_by_key(self.database, keys)
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
-        with self.server.readable() as database:
-            database["articles"].update_one(
-                {"_id": fingerprint(clean(canonical_url))},
-                {"$set": {"rights": harmless(dict(rights))}, "$unset": UNNUMBERED},
-            )
+        self.database["articles"].update_one(
+            {"_id": fingerprint(clean(canonical_url))},
+            {"$set": {"rights": harmless(dict(rights))}, "$unset": UNNUMBERED},
+        )
 
     def save_origin(self, article: Article) -> None:
         document = to_document(article)
         origin = {name: document[name] for name in _ORIGIN if name in document}
-        with self.server.readable() as database:
-            database["articles"].update_one(
-                {"_id": document["_id"], "content_hash": document["content_hash"]},
-                {"$set": origin, "$unset": UNNUMBERED},
-            )
+        self.database["articles"].update_one(
+            {"_id": document["_id"], "content_hash": document["content_hash"]},
+            {"$set": origin, "$unset": UNNUMBERED},
+        )
 
     def versions(self, canonical_url: str) -> list[Article]:
         key = fingerprint(clean(canonical_url))
-        with self.server.showing() as database:
-            present = database["articles"].find_one({"_id": key})
-            if present is None:
-                return []
-            # versions() reads without a transaction. The upper bound leaves out a version that another worker
-            # has archived since ``present`` was read.
-            bounds = {"$gte": version_key(key, 0), "$lt": version_key(key, present["version"])}
-            earlier = database["versions"].find({"_id": bounds}).sort("_id", 1)
-            return [*map(from_document, earlier), from_document(present)]
+        present = self.shown["articles"].find_one({"_id": key})
+        if present is None:
+            return []
+        # versions() reads without a transaction. The upper bound leaves out a version that another worker
+        # has archived since ``present`` was read.
+        bounds = {"$gte": version_key(key, 0), "$lt": version_key(key, present["version"])}
+        earlier = self.shown["versions"].find({"_id": bounds}).sort("_id", 1)
+        return [*map(from_document, earlier), from_document(present)]
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
         return self.server.streamed(self._batches(where))
@@ -496,32 +483,27 @@ class MongoArticles(Repository, Articles):
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
         if limit <= 0:
             return []
-        with self.server.showing() as database:
-            found = database["articles"].find(conditions(current(database, where)))
-            newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self.server.patience)
-            return [from_document(one) for one in newest]
+        found = self.shown["articles"].find(conditions(current(self.shown, where)))
+        newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self.server.patience)
+        return [from_document(one) for one in newest]
 
     def count(self, where: ArticleFilter | None = None) -> int:
         if where is not None and where.posts is False:  # posts have an index
             return self.count(replace(where, posts=None)) - self.count(replace(where, posts=True))
-        with self.server.showing() as database:
-            query = conditions(current(database, where))
-            if not query:  # counting entries of the index is faster than reading documents
-                return database["articles"].count_documents({}, hint="_id_")
-            return database["articles"].count_documents(query)
+        query = conditions(current(self.shown, where))
+        if not query:  # counting entries of the index is faster than reading documents
+            return self.shown["articles"].count_documents({}, hint="_id_")
+        return self.shown["articles"].count_documents(query)
 
     def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
-        with self.server.readable():
-            return since(self.server, cursor, limit)
+        return since(self.server, cursor, limit)
 
     def end_of_changes(self) -> str:
-        with self.server.readable():
-            numbering = all_numbered(self.server)
+        numbering = all_numbered(self.server)
         return numbering.cursor(numbering.last)
 
     def changes_after(self, cursor: str) -> int:
-        with self.server.readable():
-            return all_numbered(self.server).after(cursor)
+        return all_numbered(self.server).after(cursor)
 
     def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
         """Yield the matching articles in batches.
@@ -529,7 +511,7 @@ class MongoArticles(Repository, Articles):
         All keys are read at the start (16 bytes for each article), so that writes during the stream do not
         change its order. Articles that are deleted during the stream are left out.
         """
-        database = self.server.shown
+        database = self.shown
         asked = conditions(current(database, where))
         chosen = bytearray()
         for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
@@ -545,12 +527,11 @@ class MongoTexts(Repository, Texts):
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
         keys = {text: text_key(*text) for text in texts}
-        with self.server.readable() as database:
-            asked = {"_id": {"$in": list(keys.values())}}
-            owned = {one["_id"]: one["article"] for one in database["texts"].find(asked)}
-            asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
-            owners = database["articles"].find(asked, wanted) if owned else ()
-            urls = {one["_id"]: str(one["canonical_url"]) for one in owners}
+        asked = {"_id": {"$in": list(keys.values())}}
+        owned = {one["_id"]: one["article"] for one in self.database["texts"].find(asked)}
+        asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
+        owners = self.database["articles"].find(asked, wanted) if owned else ()
+        urls = {one["_id"]: str(one["canonical_url"]) for one in owners}
         # The article of a text may have been deleted in the meantime.
         return {text: urls[owned[key]] for text, key in keys.items() if owned.get(key) in urls}
 
@@ -565,17 +546,14 @@ class MongoTexts(Repository, Texts):
             {"$limit": limit},
         ]
         options: Document = {"allowDiskUse": True, "maxTimeMS": self.server.patience}
-        with self.server.showing() as database:
-            aliases, articles = database["aliases"], database["articles"]
-            others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
-            # The limit was applied before this step, so fewer than ``limit`` texts can remain.
-            for row in aliases.aggregate(_outgrown(list(others)), **options):
-                others[row["_id"]] -= int(row["gone"])
-            others = {key: number for key, number in others.items() if number >= least - 1}
-            kept = articles.find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
-            found = [
-                RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept
-            ]
+        aliases, articles = self.shown["aliases"], self.shown["articles"]
+        others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
+        # The limit was applied before this step, so fewer than ``limit`` texts can remain.
+        for row in aliases.aggregate(_outgrown(list(others)), **options):
+            others[row["_id"]] -= int(row["gone"])
+        others = {key: number for key, number in others.items() if number >= least - 1}
+        kept = articles.find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
+        found = [RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept]
         return sorted(found, key=lambda one: (-one.urls, one.canonical_url))
 
 

@@ -43,8 +43,7 @@ class MongoCopies(Repository, Copies):
 
     def count(self) -> dict[str, int]:
         """Return the numbers that the server estimates without reading the documents."""
-        with self.server.readable() as database:
-            return {kind: database[kind].estimated_document_count() for kind in KINDS}
+        return {kind: self.database[kind].estimated_document_count() for kind in KINDS}
 
     def read(self, kind: str, after: str = "", sites: Domains = None) -> Iterator[Any]:
         return self.server.streamed(self._books() if kind == "books" else self._batches(kind, after, sites))
@@ -67,11 +66,9 @@ class MongoCopies(Repository, Copies):
                     named = [(*str(one["_id"]).split(" ", 1), one["article"]) for one in found]
                     yield [TextCopy(*one) for one in named if sites is None or one[0] in sites]
                 case _:
-                    database = self.server.at.database
-                    there = _there(database, (one["article"] for one in found), of_sites)
-                    outgrown = _there(
-                        database, (one["_id"] for one in found)
-                    )  # these URLs have become articles
+                    there = _there(self.database, (one["article"] for one in found), of_sites)
+                    # These URLs have become articles.
+                    outgrown = _there(self.database, (one["_id"] for one in found))
                     yield [
                         AliasCopy(one["_id"], one["url"], one["article"])
                         for one in found
@@ -82,53 +79,51 @@ class MongoCopies(Repository, Copies):
         # Versions are sorted by article, so the versions of the batch are in the range from its first article
         # to its last article.
         bounds = {"$gte": found[0]["_id"], "$lt": version_key(found[-1]["_id"], 0xFFFFFFFF)}
-        versions = self.server.at.database["versions"].find({"_id": bounds}).sort("_id", 1)
+        versions = self.database["versions"].find({"_id": bounds}).sort("_id", 1)
         by_article = groupby(versions, lambda one: bytes(one["_id"][:KEY]))
         return {key: tuple(map(from_document, some)) for key, some in by_article}
 
     def _books(self) -> Iterator[list[Book]]:
         for kind in BOOKS:
-            with self.server.at.database[kind].find({}).sort("_id", 1) as found:
+            with self.database[kind].find({}).sort("_id", 1) as found:
                 # A story that kept its id points to itself. Its document need not be copied.
                 books = (_book(kind, one) for one in found if one["_id"] != one.get("into"))
                 yield from batched(books, AT_ONCE)
 
     def write(self, kind: str, copies: Sequence[Any]) -> None:
         operations: dict[str, list[Any]] = defaultdict(list)
-        with self.server.readable() as database:
-            if kind in ("texts", "aliases"):
-                there = _there(database, (copy.article for copy in copies))
-                copies = [copy for copy in copies if copy.article in there]
-            for copy in copies:
-                match kind:
-                    case "pages":
-                        page = copy.page
-                        once = pages.written_once(page, copy.referrers, page.history)
-                        once |= pages.written_each_time(page)
-                        operations[kind].append(pages.upsert(page.fingerprint, once, {}))
-                    case "articles":
-                        # The versions are written first, so that a stored article always has all of them.
-                        for one in copy.earlier:
-                            key = version_key(copy.fingerprint, one.version)
-                            version = to_document(one) | {"_id": key}
-                            operations["versions"].append(ReplaceOne({"_id": key}, version, upsert=True))
-                        document = to_document(copy.article)
-                        operations[kind].append(_unless_there(document.pop("_id"), document))
-                    case "texts":
-                        operations[kind].append(_unless_there(clean(copy.key), {"article": copy.article}))
-                    case "aliases":
-                        alias = {"article": copy.article, "url": clean(copy.url)}
-                        operations[kind].append(_unless_there(copy.fingerprint, alias))
-                    case _:
-                        operations[copy[0]].append(_unless_there(*_document(copy)))
-            for name in sorted(operations, reverse=True):  # "versions" before "articles"
-                database[name].bulk_write(operations[name], ordered=False)
+        if kind in ("texts", "aliases"):
+            there = _there(self.database, (copy.article for copy in copies))
+            copies = [copy for copy in copies if copy.article in there]
+        for copy in copies:
+            match kind:
+                case "pages":
+                    page = copy.page
+                    once = pages.written_once(page, copy.referrers, page.history)
+                    once |= pages.written_each_time(page)
+                    operations[kind].append(pages.upsert(page.fingerprint, once, {}))
+                case "articles":
+                    # The versions are written first, so that a stored article always has all of them.
+                    for one in copy.earlier:
+                        key = version_key(copy.fingerprint, one.version)
+                        version = to_document(one) | {"_id": key}
+                        operations["versions"].append(ReplaceOne({"_id": key}, version, upsert=True))
+                    document = to_document(copy.article)
+                    operations[kind].append(_unless_there(document.pop("_id"), document))
+                case "texts":
+                    operations[kind].append(_unless_there(clean(copy.key), {"article": copy.article}))
+                case "aliases":
+                    alias = {"article": copy.article, "url": clean(copy.url)}
+                    operations[kind].append(_unless_there(copy.fingerprint, alias))
+                case _:
+                    operations[copy[0]].append(_unless_there(*_document(copy)))
+        for name in sorted(operations, reverse=True):  # "versions" before "articles"
+            self.database[name].bulk_write(operations[name], ordered=False)
 
     def put_sites(self, records: Iterable[SiteRecord]) -> None:
-        with self.server.readable() as database:
-            for record in records:
-                document = site_document(record)
-                database["sites"].replace_one({"_id": document["_id"]}, document, upsert=True)
+        for record in records:
+            document = site_document(record)
+            self.database["sites"].replace_one({"_id": document["_id"]}, document, upsert=True)
 
 
 def _book(kind: str, document: Document) -> Book:
