@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 from aiohttp import ClientSession
 
-from newsbot.apps.push.protocols import subscribe
-from newsbot.apps.push.signatures import sign
+from newsbot.apps.push.protocols import sign, subscribe
 from newsbot.apps.web import push as module
 from newsbot.apps.web import service
 from newsbot.apps.web.push import PushedTexts

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.push.protocols import notice_header
 from newsbot.apps.web import service
 from newsbot.errors import DataUnavailable
 from testbed.mockserver import MockServer

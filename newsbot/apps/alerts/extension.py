@@ -23,7 +23,7 @@ import smtplib
 import ssl
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from email.message import EmailMessage
@@ -560,6 +560,19 @@ def tell(deliveries: Sequence[Delivery]) -> list[str]:
     return faults
 
 
+async def one_round(watch: Watch, run: Callable[..., Awaitable[Any]]) -> None:
+    """Check for alerts and send them. ``run`` calls a function in the thread of the storage.
+
+    Raises :class:`newsbot.errors.DataError`.
+    """
+    deliveries = await run(watch.look)
+    if deliveries:
+        # Sending may take long, so it runs in a thread of its own. The results are stored afterwards.
+        for fault in await asyncio.to_thread(tell, deliveries):
+            logger.error("alert not sent fault=%s", fault)
+        await run(watch.note, deliveries)
+
+
 FIRST_AFTER = 60.0
 """Maximum number of seconds from the start of the crawl to the first check.
 
@@ -620,14 +633,7 @@ class Alerts(Extension):
     async def _once(self) -> None:
         assert self._watch is not None
         try:
-            run = Crawl.of(self.crawler).context.calls.run
-            deliveries = await run(self._watch.look)
-            if deliveries:
-                # Sending may take long, so it runs in a thread, outside of the calls to the backends. The
-                # results are stored afterwards.
-                for fault in await asyncio.to_thread(tell, deliveries):
-                    logger.error("alert not sent fault=%s", fault)
-                await run(self._watch.note, deliveries)
+            await one_round(self._watch, Crawl.of(self.crawler).context.calls.run)
         except DataError:  # the outage is logged already; the next check tries again
             return
         except Exception:

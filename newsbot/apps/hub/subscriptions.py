@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 from aiohttp import web
 from yarl import URL
 
-from newsbot.apps.push.signatures import sign
+from newsbot.apps.push.protocols import sign
 from newsbot.apps.web.dashboard.app import content
 from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.apps.web.http import Outgoing, OutgoingError, read_form

@@ -7,10 +7,9 @@ Files in reading order:
 * ``events``: groups articles that report one event; its tables are part of the index
 * ``months``: the FTS5 tables, in a file for each month
 * ``index``: the other tables of the index, in a file on each machine that searches
-* ``following``: updates the index with the changes of the storage
-* ``articles``: searches the index, reads the found articles from the storage, cuts snippets out of them, and
-  finds words that are in a larger share of articles today than before, and which of some articles in memory
-  match queries
+* ``articles``: updates the index with the changes of the storage, searches it, reads the found articles from
+  the storage, cuts snippets out of them, and finds words that are in a larger share of articles today than
+  before, and which of some articles in memory match queries
 * ``usefulness``: counts uses of the articles of each site, to poll useful sites more often
 * ``command``: ``scrapy articles search``, ``counts`` and ``index``
 * ``stories``: ``scrapy articles stories``, ``split`` and ``reindex``

@@ -24,7 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from newsbot.apps.optional import load_optional
@@ -71,10 +71,10 @@ class Row:
         return {"key": self.key, **self.article, "version": self.version}
 
 
-class Target(Protocol):
+class Target:
     """A system that takes articles. A row that is written twice must have the effect of one write."""
 
-    drops_known_batches: bool
+    drops_known_batches = False
     """True if the system ignores a batch whose id it knows. A rewind then gives batches new ids."""
 
     def check(self) -> None:
@@ -86,6 +86,7 @@ class Target(Protocol):
         ``batch`` identifies the batch; it is the same if the batch is written again. Raises
         :class:`SinkError`; all rows are then written again later.
         """
+        raise NotImplementedError
 
     def close(self) -> None:
         """End the connection."""
@@ -120,10 +121,8 @@ _TEXTS = (
 _TIMES = ("published_at", "modified_at", "discovered_at", "fetched_at")
 
 
-class FilesTarget:
+class FilesTarget(Target):
     """``address`` is ``file:///folder`` or ``s3://key:secret@bucket/folder?region=…&endpoint_override=…``."""
-
-    drops_known_batches = False
 
     def __init__(self, address: str) -> None:
         self._arrow = load_optional("pyarrow", "parquet", "this sink")
@@ -187,9 +186,6 @@ class FilesTarget:
         except (self._arrow.ArrowException, OSError) as error:
             raise SinkError(f"{self._folder}: {error}") from None
 
-    def close(self) -> None:
-        """Do nothing."""
-
     def _values(self, row: Row, number: int) -> dict[str, Any]:
         article: Mapping[str, Any] = row.article or {}
         return {
@@ -240,10 +236,8 @@ For a document that is written, 404 means that the index is missing.
 """
 
 
-class OpenSearchTarget:
+class OpenSearchTarget(Target):
     """Keeps one document for each article. ``address`` is ``opensearch+https://user:password@host/index``."""
-
-    drops_known_batches = False
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address.partition("+")[2])
@@ -320,9 +314,6 @@ class OpenSearchTarget:
             raise kind(f"{self._client.place}: {text}"[:300])
         return [row for row in rows if row.key in conflicts]
 
-    def close(self) -> None:
-        """Do nothing: each request has its own connection."""
-
     def _json(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         kind = "application/x-ndjson" if path == "/_bulk" else "application/json"
         return self._send(method, path, body, {"Content-Type": kind})
@@ -338,7 +329,7 @@ REFUSED = frozenset({400, 409, 413, 415, 422})
 """Statuses that say that the content is wrong. Other errors may be over after some time."""
 
 
-class WebhookTarget:
+class WebhookTarget(Target):
     """Posts ``{"type": "articles", "timestamp": …, "data": [row, …]}``; a removed row has ``removed``."""
 
     drops_known_batches = True
@@ -346,9 +337,6 @@ class WebhookTarget:
     def __init__(self, address: str, secret: str = "") -> None:
         self._client = HttpClient(address, patience=RESPONSE_TIMEOUT)
         self._key = signing_key(secret)
-
-    def check(self) -> None:
-        """Do nothing: a request without articles would surprise the receiver."""
 
     def write(self, rows: Sequence[Row], batch: str) -> None:
         """Post the rows. The id of the request is ``batch``."""
@@ -363,9 +351,6 @@ class WebhookTarget:
             raise RowsRefused(f"{self._client.place} returned HTTP {status}")
         if not 200 <= status < 300:
             raise SinkError(f"{self._client.place} returned HTTP {status}")
-
-    def close(self) -> None:
-        """Do nothing: each request has its own connection."""
 
 
 COLUMNS = {
@@ -386,14 +371,12 @@ _ESCAPED = re.compile(r"(\\\\)|\\u0000")
 _NO_ZERO = str.maketrans("", "", "\0")
 
 
-class PostgresTarget:
+class PostgresTarget(Target):
     """Keeps the current version of each article in one table.
 
     ``address`` is a connection URI of libpq. Its parameter ``table`` is the name of the table (default:
     ``articles``; a schema may come first).
     """
-
-    drops_known_batches = False
 
     def __init__(self, address: str) -> None:
         self._psycopg = load_optional("psycopg", "postgresql", "this sink")
@@ -504,13 +487,11 @@ def _values(row: Row) -> list[Any]:
     return [*clean, content.encode("utf-8", "replace").decode()]
 
 
-class KafkaTarget:
+class KafkaTarget(Target):
     """``address`` is ``kafka://user:password@broker1:9092,broker2:9092/topic``.
 
     Its parameters are settings of librdkafka: ``?security.protocol=SASL_SSL``.
     """
-
-    drops_known_batches = False
 
     def __init__(self, address: str) -> None:
         self._kafka = load_optional("confluent_kafka", "kafka", "this sink")
@@ -597,14 +578,12 @@ class _Quiet:
         """Do nothing."""
 
 
-class RabbitTarget:
+class RabbitTarget(Target):
     """``address`` is an AMQP URI with the parameter ``exchange`` or ``queue`` (default: queue ``articles``).
 
     The exchange gets the routing key ``articles.<site>``. A queue is created if it is missing. A message has
     the key and the version of its row as ``message_id``; ``type`` is ``article`` or ``removed``.
     """
-
-    drops_known_batches = False
 
     def __init__(self, address: str) -> None:
         self._pika = load_optional("pika", "rabbitmq", "this sink")

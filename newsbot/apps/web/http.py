@@ -36,7 +36,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.resolver import ThreadedResolver
 from aiohttp.typedefs import Middleware
 
-from newsbot.apps.push.signatures import SeenOnce
+from newsbot.apps.push.protocols import SeenOnce
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, system_clock
 from newsbot.crawl import address_guard as publichosts

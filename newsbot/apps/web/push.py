@@ -25,7 +25,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -35,8 +35,16 @@ from aiohttp import web
 
 from newsbot.apps.operations.notifier_trust import TRUST, Budget, Ledger, Trust
 from newsbot.apps.push import protocols
-from newsbot.apps.push.protocols import Subscription, end_of_lease, request_of, subscribe, was_asked
-from newsbot.apps.push.signatures import TOLERANCE, SeenOnce, genuine_notice
+from newsbot.apps.push.protocols import (
+    TOLERANCE,
+    SeenOnce,
+    Subscription,
+    end_of_lease,
+    genuine_notice,
+    request_of,
+    subscribe,
+    was_asked,
+)
 from newsbot.apps.web.http import MAX_BODY, Outgoing, OutgoingError, read_form, sender_of
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
@@ -463,60 +471,51 @@ After the last attempt, the subscription is deleted. Later requests of the hub g
 """
 
 
+@dataclass(frozen=True, slots=True)
 class Subscriber:
     """Sends due requests to hubs. ``public_url`` is the URL at which hubs reach this server."""
 
-    def __init__(
-        self,
-        subscriptions: Subscriptions,
-        outgoing: Outgoing,
-        desk: Desk,
-        data: OffThread,
-        *,
-        public_url: str,
-        clock: Clock,
-    ) -> None:
-        self._subscriptions = subscriptions
-        self._outgoing = outgoing
-        self._desk = desk
-        self._data = data
-        self._public_url = public_url.rstrip("/")
-        self._clock = clock
+    subscriptions: Subscriptions
+    outgoing: Outgoing
+    desk: Desk
+    data: OffThread
+    public_url: str
+    clock: Clock
 
     def callback(self, subscription: Subscription) -> str:
         """Return the callback URL of a subscription. Its token is secret, and only the hub gets it."""
-        return f"{self._public_url}/push/websub/{subscription.token}"
+        return f"{self.public_url.rstrip('/')}/push/websub/{subscription.token}"
 
     async def round(self) -> None:
         """Create subscriptions for new hubs, and send the due requests, oldest first.
 
         Raises :class:`newsbot.errors.DataError`.
         """
-        await self._data.call(self._subscriptions.follow_hubs)
-        now = self._clock()
-        due = [one for one in self._subscriptions if one.renew_at <= now]
+        await self.data.call(self.subscriptions.follow_hubs)
+        now = self.clock()
+        due = [one for one in self.subscriptions if one.renew_at <= now]
         for subscription in sorted(due, key=lambda one: one.renew_at)[:AT_ONCE]:
             await self._ask(end_of_lease(subscription, now))
 
     async def _ask(self, subscription: Subscription) -> None:
         if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
-            await self._data.call(self._subscriptions.drop, subscription.token)
+            await self.data.call(self.subscriptions.drop, subscription.token)
             return
         # A hub may send its verification before its response, so the state is set before the request is sent.
-        self._subscriptions.put(was_asked(subscription, self._clock()))
+        self.subscriptions.put(was_asked(subscription, self.clock()))
         fault = await self._fault_of_asking(subscription)
         # If the hub has verified the end during the request, the subscription no longer exists.
-        current = self._subscriptions.by_token(subscription.token)
+        current = self.subscriptions.by_token(subscription.token)
         if fault and current is not None:
-            self._subscriptions.put(was_asked(subscription, self._clock(), fault))
+            self.subscriptions.put(was_asked(subscription, self.clock(), fault))
             logger.warning("subscription request failed hub=%s fault=%s", subscription.hub, fault)
-        await self._data.call(self._keep, subscription)
+        await self.data.call(self._keep, subscription)
 
     async def _fault_of_asking(self, subscription: Subscription) -> str:
         """Send the request to the hub. Return the reason if it failed, otherwise an empty string."""
         form = request_of(subscription, self.callback(subscription))
         try:
-            answer = await self._outgoing.post(subscription.hub, form)
+            answer = await self.outgoing.post(subscription.hub, form)
         except OutgoingError as error:
             return str(error)
         if 200 <= answer.status < 300:
@@ -526,9 +525,9 @@ class Subscriber:
 
     def _keep(self, subscription: Subscription) -> None:
         """Store the state, and record that the hub is expected to send notices of the page."""
-        self._subscriptions.keep(subscription.token)
+        self.subscriptions.keep(subscription.token)
         notifier = notifier_name("websub", subscription.hub)
-        self._desk.ledger.expect(notifier, subscription.page, *self._desk.seen(subscription.page))
+        self.desk.ledger.expect(notifier, subscription.page, *self.desk.seen(subscription.page))
 
 
 KEY_LASTS = 86400.0
@@ -545,6 +544,7 @@ PLAIN = {"X-Content-Type-Options": "nosniff"}
 _SPREAD = random.Random()  # noqa: S311  (varies the times of renewals, keeps no secret)
 
 
+@dataclass
 class Receiver:
     """The handlers of the push routes and their state.
 
@@ -553,27 +553,22 @@ class Receiver:
     the number of requests that one address may send in an hour.
     """
 
-    def __init__(
-        self,
-        desk: Desk,
-        subscriptions: Subscriptions,
-        outgoing: Outgoing,
-        data: OffThread,
-        *,
-        clock: Clock,
-        sensor_secret: str,
-        per_sender: float,
-    ) -> None:
-        self.desk, self.subscriptions = desk, subscriptions
-        self.outgoing, self.data, self.clock = outgoing, data, clock
-        self.sensor_secret = sensor_secret
-        self.senders = Budget(per_sender, max(20.0, per_sender / 6), clock)
+    desk: Desk
+    subscriptions: Subscriptions
+    outgoing: Outgoing
+    data: OffThread
+    clock: Clock
+    sensor_secret: str
+    per_sender: float
+
+    def __post_init__(self) -> None:
+        self.senders = Budget(self.per_sender, max(20.0, self.per_sender / 6), self.clock)
         """Budget of requests by sender."""
-        self.bodies = SeenOnce(2 * TOLERANCE, clock)
+        self.bodies = SeenOnce(2 * TOLERANCE, self.clock)
         """Digests of the bodies that hubs sent, so that a repeated body is used only once."""
-        self.keys, self.wrong_keys = SeenOnce(KEY_LASTS, clock), SeenOnce(WRONG_LASTS, clock)
+        self.keys, self.wrong_keys = SeenOnce(KEY_LASTS, self.clock), SeenOnce(WRONG_LASTS, self.clock)
         """Digests of IndexNow keys that were found on their host, and of keys that were not found."""
-        self.key_files = Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, clock)
+        self.key_files = Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, self.clock)
         """Budget of requests for key files by host."""
 
     def add_to(self, app: web.Application) -> None:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from newsbot import backends
@@ -204,6 +204,7 @@ class Known(Generic[_Value]):
     at: float
 
 
+@dataclass(slots=True)
 class Memo(Generic[_Value]):
     """A cached figure. ``work`` computes it in a thread of ``readers``.
 
@@ -211,25 +212,16 @@ class Memo(Generic[_Value]):
     maximum time in seconds for which :meth:`get` waits. Only one computation runs at a time.
     """
 
-    def __init__(
-        self,
-        readers: Readers,
-        work: Callable[[Data], _Value],
-        seconds: float,
-        *,
-        patience: float = LOOK,
-        clock: Clock = system_clock,
-    ) -> None:
-        self._readers = readers
-        self._work = work
-        self._seconds = seconds
-        self._patience = patience
-        self._clock = clock
-        self._known: Known[_Value] | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._fault: DataError | None = None
-        self._forgotten = 0
-        """Number of calls of :meth:`forget`."""
+    readers: Readers
+    work: Callable[[Data], _Value]
+    seconds: float
+    patience: float = field(default=LOOK, kw_only=True)
+    clock: Clock = field(default=system_clock, kw_only=True)
+    _known: Known[_Value] | None = field(default=None, init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _fault: DataError | None = field(default=None, init=False)
+    _forgotten: int = field(default=0, init=False)
+    """Number of calls of :meth:`forget`."""
 
     async def get(self, patience: float | None = None) -> Known[_Value]:
         """Return the last known figure.
@@ -239,11 +231,11 @@ class Memo(Generic[_Value]):
         :class:`newsbot.errors.DataError` if no figure is known and the computation fails or takes too long.
         """
         age = self._age()
-        if age is None or age > self._seconds:
+        if age is None or age > self.seconds:
             task = self.refresh()
             # A figure that is not old yet is returned at once, and the next request gets the new one.
-            if age is None or age > OLD * self._seconds:
-                await asyncio.wait([task], timeout=self._patience if patience is None else patience)
+            if age is None or age > OLD * self.seconds:
+                await asyncio.wait([task], timeout=self.patience if patience is None else patience)
             if self._known is None:
                 self._complain(task)
         # Another request may have called forget() during the wait.
@@ -266,13 +258,13 @@ class Memo(Generic[_Value]):
         self._forgotten += 1
 
     def _age(self) -> float | None:
-        return None if self._known is None else self._clock() - self._known.at
+        return None if self._known is None else self.clock() - self._known.at
 
     async def _compute(self) -> None:
         try:
             while True:
-                at, forgotten = self._clock(), self._forgotten  # the data are read after this moment
-                value = await self._readers.call(self._work, seconds=COMPUTING)
+                at, forgotten = self.clock(), self._forgotten  # the data are read after this moment
+                value = await self.readers.call(self.work, seconds=COMPUTING)
                 if forgotten == self._forgotten:  # otherwise the data have changed during the computation
                     break
         except DataError as error:

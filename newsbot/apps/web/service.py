@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from newsbot import backends
-from newsbot.apps.alerts.extension import Watch, options_from, tell
+from newsbot.apps.alerts.extension import Watch, one_round, options_from
 from newsbot.apps.followers.following import FollowerThread
 from newsbot.apps.signatures.middleware import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
@@ -61,12 +61,7 @@ async def alert_rounds(
         """Check for alerts and send them. Raises :class:`newsbot.errors.DataError`."""
         if first:
             await asyncio.sleep(first.pop())
-        deliveries = await data.call(watch.look)
-        if deliveries:
-            # Sending can take many seconds, so it does not run in the thread that also handles notices.
-            for fault in await asyncio.to_thread(tell, deliveries):
-                logger.error("alert not sent fault=%s", fault)
-            await data.call(watch.note, deliveries)
+        await one_round(watch, data.call)
 
     try:
         yield options.every, look
@@ -161,9 +156,7 @@ async def running(
         # A thread cannot be stopped: it ends after the batch that it is writing.
         stack.push_async_callback(asyncio.to_thread, followers.stop)
         if public_url:
-            subscriber = Subscriber(
-                subscriptions, outgoing, desk, data, public_url=public_url, clock=system_clock
-            )
+            subscriber = Subscriber(subscriptions, outgoing, desk, data, public_url, system_clock)
             rounds.append(_repeat(HUBS_EVERY, subscriber.round))
         # This block is entered before the rounds are started, so it ends after them.
         watching = await stack.enter_async_context(alert_rounds(settings, desk, data))

@@ -1,7 +1,7 @@
 """Chooses responses and reports new or changed pages: the code that both kinds of middleware share.
 
 Notices are sent in the background, so that visitors of the site never wait for them. URLs are collected for a
-second and sent together in a signed notice (see :mod:`newsbot.apps.push.signatures`). If newsbot is
+second and sent together in a signed notice (see :mod:`newsbot.apps.push.protocols`). If newsbot is
 unreachable, the latest :data:`MAX_WAITING` URLs are kept and sent later. The site never receives an
 exception.
 
@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
-from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.push.protocols import notice_header
 from newsbot.pages.rules.shape import CLEARLY_NONE, log_odds
 
 logger = logging.getLogger(__name__)

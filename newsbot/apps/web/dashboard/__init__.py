@@ -10,6 +10,6 @@ Files in reading order:
 * ``articles``: articles, stories and news, and what each person has read and starred
 * ``proposals``: rules for new sites, made from a small crawl, and the jobs of scrapyd
 * ``pages``: the HTML pages with their charts, and their templates and languages (``rendering``)
-* ``endpoints``: the operations of the API, including the changes that users can make
-* ``schema``: parameters of requests and types of responses
+* ``endpoints``: the operations of the API, including the changes that users can make, with the parameters of
+  requests and the types of responses
 """

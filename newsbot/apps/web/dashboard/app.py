@@ -44,16 +44,20 @@ from newsbot.apps.web.dashboard.endpoints import (
     MAX_IN_FILE,
     OPERATIONS,
     Operation,
+    Parameter,
+    Schema,
     attention,
     filter_of,
+    given,
+    number,
     query_of,
+    schema_of,
 )
 from newsbot.apps.web.dashboard.overview import Overview, crawl_state
 from newsbot.apps.web.dashboard.pages import PAGES, simulator_report
 from newsbot.apps.web.dashboard.proposals import Jobs, Proposals
 from newsbot.apps.web.dashboard.rendering import COOKIE as COOKIE_OF_LANGUAGE
 from newsbot.apps.web.dashboard.rendering import HEADERS, LANGUAGES, answer, json_answer
-from newsbot.apps.web.dashboard.schema import Parameter, Schema, given, number, schema_of
 from newsbot.apps.web.dashboard.service import FEEDS, Dashboard, Memos, asset, in_our_words, stored_articles
 from newsbot.apps.web.http import read_form
 from newsbot.apps.web.readers import Data, Readers

@@ -52,7 +52,13 @@ from newsbot.apps.web.dashboard.endpoints import (
     SITE_PLACE,
     URL,
     Given,
+    Parameter,
     choice_of,
+    flag,
+    given,
+    number,
+    one_of,
+    words,
 )
 from newsbot.apps.web.dashboard.overview import (
     ORDERS,
@@ -78,7 +84,6 @@ from newsbot.apps.web.dashboard.rendering import (
     number_text,
     plain,
 )
-from newsbot.apps.web.dashboard.schema import Parameter, flag, given, number, one_of, words
 from newsbot.apps.web.dashboard.service import (
     Dashboard,
     all_by_day,
