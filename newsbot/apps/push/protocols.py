@@ -21,7 +21,6 @@ import hmac
 import json
 import re
 import secrets
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -32,6 +31,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from newsbot.clock import Clock
+from newsbot.items import Bounded
 from newsbot.urls import canonicalize, host_key
 
 STRENGTHS = ("sha1", "sha256", "sha384", "sha512")
@@ -99,7 +99,7 @@ class SeenOnce:
     def __init__(self, seconds: float, clock: Clock) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._seen: OrderedDict[bytes, float] = OrderedDict()
+        self._seen = Bounded[bytes, float](MAX_SEEN)
 
     def is_new(self, key: bytes) -> bool:
         """Remember ``key``. Return True if it was not remembered before."""
@@ -116,12 +116,8 @@ class SeenOnce:
 
     def _forget(self) -> None:
         now = self._clock()
-        while self._seen:
-            until = next(iter(self._seen.values()))
-            # A key that would be kept longer than a new key was stored while the clock was ahead. It is
-            # dropped too.
-            if len(self._seen) < MAX_SEEN and now < until <= now + self._seconds:
-                break
+        # A key that would be kept longer than a new key was stored while the clock was ahead, and is dropped.
+        while self._seen and not now < next(iter(self._seen.values())) <= now + self._seconds:
             self._seen.popitem(last=False)
 
 

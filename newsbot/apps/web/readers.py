@@ -3,16 +3,17 @@
 Each thread has its own storage and frontier. The thread of the push receiver never waits for these threads.
 Reads that take too long are cancelled. If too many reads are waiting, further reads are refused, so that the
 page shows an error immediately. Figures such as counts are computed in the background (:class:`Memo`). Pages
-show them with the time of their computation.
+show them with the time of their computation. Regular tasks run beside the requests (:func:`repeating`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
@@ -287,3 +288,39 @@ class Memo(Generic[_Value]):
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+_SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
+
+
+async def repeat(seconds: float, work: Callable[[], Awaitable[object]]) -> None:
+    """Run ``work`` repeatedly, with pauses of about ``seconds``, until the task is cancelled.
+
+    An error does not end the loop.
+    """
+    last_error = ""
+    while True:
+        try:
+            await work()
+            last_error = ""
+        except Exception as error:
+            if repr(error) != last_error:  # log the same error once, not in each round
+                if isinstance(error, DataError):
+                    logger.error("data away fault=%s", error)
+                else:
+                    logger.error("a regular task failed; it is tried again", exc_info=error)
+            last_error = repr(error)
+        # The interval varies by 10 %, so that several servers do not access the data at the same moments.
+        await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
+
+
+@asynccontextmanager
+async def repeating(seconds: float, work: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
+    """Run :func:`repeat` until the block ends."""
+    task = asyncio.ensure_future(repeat(seconds, work))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

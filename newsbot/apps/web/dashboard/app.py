@@ -60,7 +60,7 @@ from newsbot.apps.web.dashboard.rendering import COOKIE as COOKIE_OF_LANGUAGE
 from newsbot.apps.web.dashboard.rendering import HEADERS, LANGUAGES, answer, json_answer
 from newsbot.apps.web.dashboard.service import FEEDS, Dashboard, Memos, asset, in_our_words, stored_articles
 from newsbot.apps.web.http import read_form
-from newsbot.apps.web.readers import Data, Readers
+from newsbot.apps.web.readers import Data, Readers, repeating
 from newsbot.backends import data_folder
 from newsbot.cli.command import plain
 from newsbot.config.apps import active_apps, load
@@ -215,19 +215,20 @@ async def dashboard(
     app.middlewares.append(in_our_words(board))
     board.memos.warm()  # in the background, so that the server can accept connections
     await _meet(quick, access)
-    meeting = asyncio.gather(_meet_again(quick, access), _count_again(quick))
     warming = asyncio.gather(_warm_up(slow), *(_warm_search(quick) for _ in range(QUICK_THREADS)))
+    meeting = repeating(MEET_EVERY, partial(_meet, quick, access))
+    counting = repeating(COUNT_EVERY, partial(_count, quick))
     try:
-        yield board
+        async with meeting, counting:
+            yield board
     finally:
         warming.cancel()
-        meeting.cancel()
         await proposals.close()
         await marks.close()
         await _count(quick)
         slow.close()
         quick.close()
-        await asyncio.gather(warming, meeting, return_exceptions=True)
+        await asyncio.gather(warming, return_exceptions=True)
         await board.memos.close()
 
 
@@ -237,20 +238,8 @@ async def _meet(readers: Readers, access: Access) -> None:
         access.people = await readers.call(lambda data: people(data.storage.notes))
 
 
-async def _meet_again(readers: Readers, access: Access) -> None:
-    while True:
-        await asyncio.sleep(MEET_EVERY)
-        await _meet(readers, access)
-
-
-async def _count_again(readers: Readers) -> None:
-    """Store how often articles of each site were used, now and then."""
-    while True:
-        await asyncio.sleep(COUNT_EVERY)
-        await _count(readers)
-
-
 async def _count(readers: Readers) -> None:
+    """Store how often articles of each site were used."""
     with suppress(DataError):  # they are stored later
         await readers.call(lambda data: data.uses.write(data.storage, data.clock()))
 
