@@ -441,8 +441,8 @@ def _best(matches: list[_Match]) -> list[_Match]:
 
 
 def _cut(text: str, matches: list[_Match]) -> str:
-    start = _left_edge(text, matches[0][1] - _BEFORE if matches else 0)
-    end = _right_edge(text, max(start + WIDTH, matches[-1][2] if matches else 0))
+    start = _edge(text, matches[0][1] - _BEFORE if matches else 0, 1)
+    end = _edge(text, max(start + WIDTH, matches[-1][2] if matches else 0), -1)
     parts: list[str] = []
     place = start
     for _, first, after in matches:
@@ -453,24 +453,16 @@ def _cut(text: str, matches: list[_Match]) -> str:
     return f"{'…' if start > 0 else ''}{shown}{'…' if end < len(text) else ''}"
 
 
-def _left_edge(text: str, place: int) -> int:
-    if place <= 0:
-        return 0
-    # The edge moves to the right, so that the snippet does not begin in the middle of a word. A text without
-    # spaces is cut anyway.
-    for near in range(place, min(place + _WORD_END, len(text))):
-        if text[near - 1].isspace():
-            return near
-    return place
+def _edge(text: str, place: int, step: int) -> int:
+    """Return the place of a cut, moved to the right (``step`` 1) or to the left (-1) to the end of a word.
 
-
-def _right_edge(text: str, place: int) -> int:
-    if place >= len(text):
-        return len(text)
-    # The edge moves to the left, but not by more than _WORD_END, because texts without spaces have no word
-    # end.
-    for near in range(place, max(place - _WORD_END, 0), -1):
-        if text[near].isspace():
+    The place moves by less than _WORD_END, because texts without spaces have no word end.
+    """
+    if not 0 < place < len(text):
+        return min(max(place, 0), len(text))
+    limit = min(place + _WORD_END, len(text)) if step > 0 else max(place - _WORD_END, 0)
+    for near in range(place, limit, step):
+        if text[near - (step > 0)].isspace():
             return near
     return place
 

@@ -98,7 +98,6 @@ from newsbot.cli.terminal import clean
 from newsbot.clock import DAY, utc
 from newsbot.errors import ArgumentError
 from newsbot.items import ArticleFilter
-from newsbot.pages.text.differences import word_changes
 from newsbot.sites.health import Health
 from newsbot.storage.base import HOUR
 from newsbot.urls import fingerprint
@@ -349,8 +348,6 @@ NEWEST = 5
 """Number of newest articles on the page of a site."""
 SHOWN_CHARACTERS = 30_000
 """Maximum number of characters of an article's text that are shown."""
-SHOWN_LINES = 100
-"""Maximum number of changed lines between two versions that are shown."""
 SHOWN_PAGES = 50
 """Maximum number of pages in each list of a monitor report."""
 PROBLEMS = message("with problems")
@@ -478,7 +475,6 @@ async def front(board: Dashboard, asked: Given) -> Values:
         "newest": newest,
         "unindexed": unindexed,
         "known_languages": languages or [],
-        "collections": board.collections(),
         "has_rules": bool(len(board.readers.rules())),
         "starter": len(starter_sites()),
     }
@@ -500,7 +496,6 @@ async def crawl(board: Dashboard, asked: Given) -> Values:
         "more_troubles": len(found) - SHOWN_ALARMS,
         "ranges": range_names(),
         "plots": activity_plots(done, asked["range"]),
-        "has_jobs": board.jobs is not None,
     }
 
 
@@ -527,7 +522,6 @@ async def sources(board: Dashboard, asked: Given) -> Values:
         "skip": skip,
         "at": known.at,
         "states": _STATES,
-        "collections": board.collections(),
         "columns": _SITE_COLUMNS,
         "trend_days": TREND_DAYS,
     }
@@ -574,7 +568,6 @@ async def articles(board: Dashboard, asked: Given) -> Values:
         "chart": days_plot(attention),
         "query_text": operations.query_of(asked),
         "known_languages": await _languages(board),
-        "collections": board.collections(),
     }
 
 
@@ -591,7 +584,6 @@ async def attention(board: Dashboard, asked: Given) -> Values:
         "most": MAX_COMPARED,
         "chart": chart,
         "known_languages": await _languages(board),
-        "collections": board.collections(),
     }
 
 
@@ -605,15 +597,12 @@ async def article(board: Dashboard, asked: Given) -> Values:
         await board.marks.opened(person(), fingerprint(one.canonical_url))
     explained = await board.readers.call(lambda data: operations.explained(data, one.canonical_url))
     return {
-        "has_archive": board.has_archive,
         "known": known,
         "one": one,
         "fields": _fields(known),
         "blocks": blocks(one.text[:SHOWN_CHARACTERS], one.structure),
         "cut": len(one.text) > SHOWN_CHARACTERS,
         "why": history(explained, time.time()),
-        "max_lines": SHOWN_LINES,
-        "word_changes": word_changes,
     }
 
 
@@ -654,7 +643,6 @@ async def stories(board: Dashboard, asked: Given) -> Values:
         "known": known,
         "rows": rows,
         "known_languages": await _languages(board),
-        "collections": board.collections(),
     }
 
 
@@ -681,8 +669,6 @@ async def story(board: Dashboard, asked: Given) -> Values:
         "found": found,
         "chart": reports_plot(found.reports),
         "versions": versions,
-        "max_lines": SHOWN_LINES,
-        "word_changes": word_changes,
     }
 
 
