@@ -43,7 +43,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.searchtexts import SITES, Texts, site_name
 from newsbot.apps.search.articles import searching
-from newsbot.apps.transfer.copies import ArticleCopy, load_of
+from newsbot.apps.transfer.copies import ArticleCopy, copies_of
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind
@@ -65,7 +65,9 @@ def fill(folder: Path, count: int, texts: Texts) -> None:
     storage = SqliteStorage(folder / "newsbot.db")
     for start in range(0, count, BATCH):
         some = texts.articles(start, min(count, start + BATCH))
-        load_of(storage).articles([ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some])
+        copies_of(storage).write(
+            "articles", [ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some]
+        )
     storage.close()
 
 

@@ -35,8 +35,8 @@ from typing import Any
 from benchmarks import dashboard
 from benchmarks.search import Place, fill, index_cost, query_times
 from benchmarks.searchtexts import AN_ARTICLE, Texts
+from newsbot.apps.transfer.command import Journal, compare_all, copy_all
 from newsbot.apps.transfer.copies import Choice, Side
-from newsbot.apps.transfer.copying import Journal, compare_all, copy_all
 from newsbot.backends import open_storage
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.temporary import own_mongo, own_redis, process_seconds, redis_seconds

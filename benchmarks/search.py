@@ -46,7 +46,7 @@ from benchmarks.searchtexts import AN_ARTICLE, Texts, site_name
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.index import SearchIndex
 from newsbot.apps.search.months import Months
-from newsbot.apps.transfer.copies import ArticleCopy, load_of
+from newsbot.apps.transfer.copies import ArticleCopy, copies_of
 from newsbot.backends import open_storage
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
@@ -109,8 +109,8 @@ def fill(place: Place, texts: Texts, start: int, stop: int) -> tuple[float, floa
     server = place.server_seconds()
     while some := list(islice(articles, BATCH)):
         began, ours = time.perf_counter(), time.process_time()
-        load_of(place.storage).articles(
-            [ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some]
+        copies_of(place.storage).write(
+            "articles", [ArticleCopy(fingerprint(one.canonical_url), one, ()) for one in some]
         )
         wall += time.perf_counter() - began
         cpu += time.process_time() - ours

@@ -32,7 +32,6 @@ SENTENCES = (
     "ranking/families.py",
     "apps/alerts/rules.py",
     "apps/web/dashboard/endpoints.py",
-    "apps/web/dashboard/schema.py",
     "apps/web/dashboard/service.py",
     "apps/web/readers.py",
     "apps/sso/provider.py",

@@ -11,7 +11,7 @@ from newsbot.urls import fingerprint
 
 
 class MemoryLibrary:
-    """Implements :class:`newsbot.apps.search.following.Library` in memory."""
+    """Implements :class:`newsbot.apps.search.articles.Library` in memory."""
 
     def __init__(self, name: str = "one") -> None:
         self.name = name

@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp import ClientResponse, ClientSession, web
 
 from newsbot.apps.operations.notifier_trust import TRUST
-from newsbot.apps.web.push_intake import SUBSCRIPTION
+from newsbot.apps.web.push import SUBSCRIPTION
 from newsbot.clock import system_clock
 from newsbot.crawl.sources import HUB
 from newsbot.frontier.sqlite.frontier import SqliteFrontier

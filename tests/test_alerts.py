@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from newsbot.apps.alerts import rules as book
-from newsbot.apps.alerts.extension import Options, Watch, tell
-from newsbot.apps.alerts.outputs import OutputError
+from newsbot.apps.alerts.extension import Options, OutputError, Watch, tell
 from newsbot.apps.alerts.rules import (
     KEPT_HOURS,
     TOTALS,

@@ -18,9 +18,8 @@ from typing import Any
 
 import pytest
 
-from newsbot.apps.alerts import outputs
-from newsbot.apps.alerts.extension import options_from
-from newsbot.apps.alerts.outputs import Command, Mail, OutputError, Webhook, outputs_from
+from newsbot.apps.alerts import extension as outputs
+from newsbot.apps.alerts.extension import Command, Mail, OutputError, Webhook, options_from, outputs_from
 from newsbot.apps.alerts.rules import LOCK, Alert, Message, take_lock
 from newsbot.apps.alerts.saved import Found, Notice, SavedSearch
 from newsbot.errors import ArgumentError

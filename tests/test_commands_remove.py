@@ -19,7 +19,7 @@ from newsbot.apps.monitor.results import (
     searches_of,
 )
 from newsbot.apps.operations import remove as removing
-from newsbot.apps.push.texts import PushedTexts
+from newsbot.apps.web.push import PushedTexts
 from newsbot.dedup.index import signature
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.items import Kind, PageRecord, Position

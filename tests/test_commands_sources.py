@@ -11,7 +11,7 @@ import pytest
 
 from newsbot.apps.operations.notifier_trust import HALF_LIFE, TRUST, Trust
 from newsbot.apps.operations.sources import MOST_REPEATED
-from newsbot.apps.transfer.copies import AliasCopy, load_of
+from newsbot.apps.transfer.copies import AliasCopy, copies_of
 from newsbot.dedup.index import text_key
 from newsbot.items import Kind
 from newsbot.sites.health import QUIET_SECONDS, Health, health
@@ -209,7 +209,9 @@ def test_the_alarm_of_one_site_is_printed_even_if_many_sites_have_alarms(tmp_pat
             text = f"We and our {number} partners value your privacy."
             storage.articles.store(article(1, url=url, canonical_url=url, source=site, text=text))
             names = [f"{url}?from={name}" for name in range(11 if number else 10)]
-            load_of(storage).aliases([AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names])
+            copies_of(storage).write(
+                "aliases", [AliasCopy(fingerprint(name), name, fingerprint(url)) for name in names]
+            )
     assert "example.org: 11 URLs returned one text" in walled.run("sources", "example.org").err
 
 

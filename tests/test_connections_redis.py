@@ -16,7 +16,7 @@ from weakref import ref
 import pytest
 import redis
 
-from newsbot.apps.redis.connection import Script, connect, give_back, take
+from newsbot.apps.redis.connection import Script, connect
 from newsbot.apps.redis.frontier import RedisFrontier
 from newsbot.errors import DataError, DataUnavailable
 from testbed import redisserver
@@ -41,13 +41,8 @@ def client(server: redisserver.RedisServer) -> Iterator[redis.Redis]:
 
 
 def who(client: redis.Redis) -> int:
-    """Take a connection and return the id that the server has given it."""
-    connection = take(client.connection_pool)
-    try:
-        connection.send_command("CLIENT", "ID")
-        return int(connection.read_response())
-    finally:
-        give_back(client.connection_pool, connection)
+    """Return the id that the server has given to the connection of the next command."""
+    return int(client.client_id())
 
 
 def test_one_connection_serves_one_command_after_another(client: redis.Redis) -> None:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 import pytest
 from aiohttp import ClientSession
 
-from newsbot.apps.push import texts as module
-from newsbot.apps.push.protocols import subscribe
-from newsbot.apps.push.signatures import sign
-from newsbot.apps.push.texts import PushedTexts
+from newsbot.apps.push.protocols import sign, subscribe
+from newsbot.apps.web import push as module
 from newsbot.apps.web import service
+from newsbot.apps.web.push import PushedTexts
 from newsbot.pages.rules import RuleSet
 from newsbot.sites.texts import LASTS, PUSHED, pushed_text
 from newsbot.storage.sqlite import SqliteStorage

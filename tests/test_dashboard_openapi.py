@@ -11,8 +11,8 @@ from urllib.parse import quote, urlencode
 import jsonschema
 import pytest
 
+from newsbot.apps.web.dashboard.endpoints import MAX_LENGTH
 from newsbot.apps.web.dashboard.proposals import Proposals
-from newsbot.apps.web.dashboard.schema import MAX_LENGTH
 from tests.dashboarddata import SITE, address, fill
 from tests.dashboards import TOKEN, Visitor, settings_of, visit
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.apps.followers.following import KIND, FollowerState
-from newsbot.apps.web.dashboard.exports import metric
+from newsbot.apps.web.dashboard.app import metric
 from newsbot.apps.web.dashboard.overview import latency, periods
 from newsbot.clock import system_clock
 from newsbot.storage.base import ALL, HOUR, Arrival, Hour

@@ -17,8 +17,8 @@ import pytest
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.misc import load_object
 
+from newsbot.apps.transfer.command import copy_books
 from newsbot.apps.transfer.copies import Choice
-from newsbot.apps.transfer.copying import copy_books
 from newsbot.config.apps import active_apps, known_apps
 from newsbot.crawl.components import COMPONENTS, REPLACED, not_used
 from newsbot.errors import DataUnavailable

@@ -26,7 +26,7 @@ from newsbot.apps.hub.subscriptions import (
     read_request,
     verification_url,
 )
-from newsbot.apps.push.signatures import hub_method
+from newsbot.apps.push.protocols import hub_method
 from newsbot.apps.search.articles import searching
 from tests.dashboarddata import fill, make_article
 from tests.dashboards import TOKEN, Visitor, settings_of, visiting

@@ -23,7 +23,7 @@ from w3lib.encoding import resolve_encoding
 
 from newsbot.apps.monitor import side_spiders
 from newsbot.apps.monitor.side_spiders import SideScheduler
-from newsbot.apps.progress.summary import site_figures, total
+from newsbot.apps.progress.display import site_figures, total
 from newsbot.apps.rendering.middleware import RenderTrials
 from newsbot.crawl import http_client
 from newsbot.crawl import memory as heap

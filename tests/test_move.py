@@ -23,8 +23,8 @@ from newsbot.apps.demo.check import compare
 from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.monitor.results import SearchResult, checks_of, searches_of
 from newsbot.apps.redis.frontier import RedisFrontier
-from newsbot.apps.transfer.copies import PageCopy, dump_of
-from newsbot.apps.transfer.copies_mongodb import MongoLoad
+from newsbot.apps.transfer.copies import copies_of
+from newsbot.apps.transfer.copies_mongodb import MongoCopies
 from newsbot.crawl.entries import entry_again
 from newsbot.frontier.base import ASIDE, Entry, owner_name
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
@@ -137,7 +137,7 @@ def go(place: Place, *words: str, **settings: str) -> Answer:
 
 
 def copies(storage: Any) -> dict[str, list[Any]]:
-    return {kind: list(getattr(dump_of(storage), kind)()) for kind in ("articles", "texts", "aliases")}
+    return {kind: list(copies_of(storage).read(kind)) for kind in ("articles", "texts", "aliases")}
 
 
 def of_file(folder: Path) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def of_file(folder: Path) -> dict[str, Any]:
         return {
             **copies(storage),
             "pages": sorted(storage.pages.iter(), key=lambda page: page.fingerprint),
-            "bitmaps": [copy.bitmap for copy in dump_of(storage).pages()],
+            "bitmaps": [copy.bitmap for copy in copies_of(storage).read("pages")],
             "sources": storage.sources.all(),
             "results": [
                 {result.url: result for result in searches_of(storage).results(one.search)}
@@ -156,7 +156,7 @@ def of_file(folder: Path) -> dict[str, Any]:
             "sites": storage.sites.all(),
             "found": {hit.article.canonical_url for hit in find(storage, "text number", limit=100)},
             "versions": storage.articles.versions("https://example.org/changing"),
-            "books": sorted(map(repr, dump_of(storage).books())),
+            "books": sorted(map(repr, copies_of(storage).read("books"))),
         }
 
 
@@ -231,14 +231,14 @@ def test_a_move_killed_at_any_moment_continues(place: Place, uri: str, redis_ser
 
 
 def test_a_move_killed_before_its_first_note_continues(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    take_pages = MongoLoad.pages
+    write = MongoCopies.write
 
-    def killed(load: MongoLoad, pages: Sequence[PageCopy]) -> None:
-        take_pages(load, pages)
+    def killed(copies: MongoCopies, kind: str, some: Sequence[Any]) -> None:
+        write(copies, kind, some)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as first:
-        first.setattr(MongoLoad, "pages", killed)
+        first.setattr(MongoCopies, "write", killed)
         assert go(place, *place.servers).code != 0
     again = go(place, *place.servers)
     assert again.code == 0, again.err

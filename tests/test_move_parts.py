@@ -15,9 +15,8 @@ from rich.console import Console
 
 from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
 from newsbot.apps.redis.frontier import RedisFrontier
-from newsbot.apps.transfer.command import _place
+from newsbot.apps.transfer.command import Journal, _place, bars, compare_all, copy_all
 from newsbot.apps.transfer.copies import Choice, Side
-from newsbot.apps.transfer.copying import Journal, bars, compare_all, copy_all
 from newsbot.cli.terminal import lines
 from newsbot.clock import utc
 from newsbot.crawl.entries import entry_again

@@ -24,15 +24,19 @@ from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
 
 from newsbot.apps.numbers import size
-from newsbot.apps.progress.display import Progress, line, log_lines_above, picture, wants_live_display
-from newsbot.apps.progress.summary import (
+from newsbot.apps.progress.display import (
     COLUMNS,
     SHOWN_SITES,
     Figures,
+    Progress,
     Summary,
     closing_lines,
     figures,
+    line,
+    log_lines_above,
+    picture,
     site_rows,
+    wants_live_display,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,7 +67,7 @@ class Idle(Spider):
 
 process = AsyncCrawlerProcess({
     "EXTENSIONS": {
-        "newsbot.apps.progress.display.Progress": 500, "newsbot.apps.progress.summary.Summary": 510,
+        "newsbot.apps.progress.display.Progress": 500, "newsbot.apps.progress.display.Summary": 510,
         "scrapy.extensions.logstats.LogStats": None, "scrapy.extensions.telnet.TelnetConsole": None},
     "FEEDS": {"stdout:": {"format": "jsonl"}}, "LOG_LEVEL": "INFO",
     "NEWSBOT_PROGRESS": True, "NEWSBOT_PROGRESS_INTERVAL": 0.3, "NEWSBOT_DATA": "some/data",

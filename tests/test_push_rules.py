@@ -14,7 +14,7 @@ from lxml.html import document_fromstring
 from newsbot.apps.operations.notifier_trust import HALF_LIFE, LEAST, Budget, Ledger, Trust
 from newsbot.apps.push import protocols
 from newsbot.apps.push import protocols as hints
-from newsbot.apps.push.signatures import SeenOnce
+from newsbot.apps.push.protocols import SeenOnce
 from newsbot.pages.discovery.autodiscovery import hubs_in, topic_and_hubs
 from tests.builders import ManualClock
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.push.signatures import STRENGTHS, TOLERANCE, genuine_notice, hub_method, notice_header, sign
+from newsbot.apps.push.protocols import STRENGTHS, TOLERANCE, genuine_notice, hub_method, notice_header, sign
 
 KEY, DATA = "Jefe", b"what do ya want for nothing?"
 VECTORS = {  # RFC 2202 and RFC 4231, case 2

@@ -18,7 +18,7 @@ from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
 from newsbot.apps.archive.middleware import _exchange, open_archive
-from newsbot.apps.transfer.copies import dump_of
+from newsbot.apps.transfer.copies import copies_of
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.crawl.visit import EXCHANGE_KEY, keep_page
 from newsbot.pipelines.near import NearDuplicatePipeline
@@ -233,5 +233,5 @@ def test_running_workers_do_not_store_a_removed_domain_again(
         assert all(
             story.sources == {"kept.test"} for story in storage.stories.recent(min_members=1, limit=100)
         )
-        assert [one for one in dump_of(opened).aliases() if "gone.test" in one.url] == []
-        assert [one for one in dump_of(opened).texts() if one.source == "gone.test"] == []
+        assert [one for one in copies_of(opened).read("aliases") if "gone.test" in one.url] == []
+        assert [one for one in copies_of(opened).read("texts") if one.source == "gone.test"] == []

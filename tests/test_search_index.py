@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from newsbot.apps.search import following, index
+from newsbot.apps.search import articles as following
+from newsbot.apps.search import index
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.index import first_row
 from newsbot.apps.search.query import EVERY, Term, expression_of, language_mark, site_mark

@@ -20,10 +20,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.push.protocols import genuine_notice
 from newsbot.apps.push.sensor import asgi, wsgi
 from newsbot.apps.push.sensor.accesslog import LogReader, lines
 from newsbot.apps.push.sensor.watching import Changes, Notifier, main_text_hash, without_tracking
-from newsbot.apps.push.signatures import genuine_notice
 from tests.crawls import article_html
 
 SECRET = "s3cret"

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.push.signatures import notice_header
-from newsbot.apps.web import service
+from newsbot.apps.push.protocols import notice_header
+from newsbot.apps.web import readers
 from newsbot.errors import DataUnavailable
 from testbed.mockserver import MockServer
 from tests import warm
@@ -167,7 +167,7 @@ def test_a_regular_task_continues_after_any_error(
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(service._repeat(1.0, work))
+        asyncio.run(readers.repeat(1.0, work))
     assert len(done) == 5
     texts = [record.getMessage() for record in caplog.records]
     assert [text.partition(";")[0] for text in texts] == [

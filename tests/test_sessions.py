@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.apps.operations.explain import explain
+from newsbot.backends import queued
 from newsbot.pages.rules import RuleSet, load_rules
 from newsbot.pages.rules.rule import Rule
 from newsbot.ranking.url_learning import (
@@ -219,9 +220,9 @@ def test_session_ids_in_links_do_not_trap_the_crawl(site, world, monkeypatch):
     assert [path for path in site.seen() if path.startswith("/2026/")] == pages, (
         "the next crawl must know the key"
     )
-    with world.storage() as storage:
+    with world.storage() as storage, queued({"NEWSBOT_DATA": str(world.data)}) as frontier:
         explanation = explain(
-            f"{stories[0]}?zz={token(9999)}", load_rules(world.rules), storage, None, now=time.time()
+            f"{stories[0]}?zz={token(9999)}", load_rules(world.rules), storage, frontier, now=time.time()
         )
     assert explanation.page or explanation.waiting, "scrapy why must know the key too"
 

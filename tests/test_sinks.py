@@ -23,7 +23,7 @@ import pytest
 
 from newsbot.apps.followers.following import FollowerRun, Step, rewind, states
 from newsbot.apps.sinks.follower import Sink, SinkFollower, read_sinks
-from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError
+from newsbot.apps.sinks.targets import Row, RowsRefused, SinkError
 from newsbot.errors import RulesError, UserError
 from newsbot.storage.sqlite import SqliteStorage
 from tests.commandline import Place
@@ -852,7 +852,7 @@ def test_a_run_waits_while_another_process_numbers_the_changes(
     places = {"NEWSBOT_DATA": str(tmp_path / "data"), "NEWSBOT_SINKS": str(tmp_path / "sinks.yaml")}
     assert place.run("sinks", "run", **places).code == 0
     assert len(receiver.got) == 1
-    monkeypatch.setattr("newsbot.apps.sinks.command.BUSY_TIMEOUT", 0.0)
+    monkeypatch.setattr("newsbot.apps.sinks.follower.BUSY_TIMEOUT", 0.0)
     busy.append(Step.BUSY)
     done = place.run("sinks", "run", **places)
     assert (done.code, "numbering the changes" in done.err) == (1, True)
@@ -867,7 +867,7 @@ def test_a_run_keeps_a_slow_sink_from_other_processes(
     house.close()
     (tmp_path / "sinks.yaml").write_text(f"- {{name: s, to: 'http://{receiver.place}/'}}\n")
     monkeypatch.setattr("newsbot.apps.followers.following.LEASE", 2.0)
-    monkeypatch.setattr("newsbot.apps.sinks.command.RENEWAL", 0.5)
+    monkeypatch.setattr("newsbot.apps.sinks.follower.RENEWAL", 0.5)
     left: list[float] = []
 
     def slow(*_request: Any) -> tuple[int, bytes]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.apps.numbers import percent
-from newsbot.apps.progress.summary import (
+from newsbot.apps.progress.display import (
     Figures,
     Rates,
     causes,

@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.spiders import Spider
 
-from newsbot.apps.progress.statsfile import StatsFile
+from newsbot.apps.progress.display import StatsFile
 
 
 def close(desk):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientConnectionError, ClientError, web
 
-from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.push.protocols import notice_header
 from newsbot.apps.web import http, service
 from newsbot.errors import UserError
 from tests.pushing import US, Place, receiver, until

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.push.protocols import notice_header
 from newsbot.apps.web import service
-from newsbot.apps.web.push_intake import Desk, Fate
+from newsbot.apps.web.push import Desk, Fate
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
 from newsbot.items import Article
 from newsbot.pages.rules import Rule, RuleSet

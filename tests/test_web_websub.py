@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from newsbot.apps.push.signatures import sign
+from newsbot.apps.push.protocols import sign
 from newsbot.apps.web import service
 from tests.dashboards import started
 from tests.pushing import US, Place, receiver, until

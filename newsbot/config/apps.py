@@ -83,7 +83,7 @@ class App:
     """Readers of files that are articles (:class:`newsbot.pages.extraction.documents.DocumentReader`)."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Field of searches -> a function that takes the settings and returns what finds the labels of articles
-    (:class:`newsbot.apps.search.labels.LabelField`)."""
+    (:class:`newsbot.apps.search.query.LabelField`)."""
     alert_rules: Mapping[str, str] = field(default_factory=dict)
     """Name of an alert rule -> a function that takes :class:`newsbot.apps.alerts.rules.Measured` and
     :class:`newsbot.apps.alerts.rules.Limits`, and yields alerts."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from newsbot.apps.transfer.copies import dump_of, load_of
+from newsbot.apps.transfer.copies import copies_of
 from newsbot.items import Article
 from newsbot.storage.base import ALL, HOUR, KEEP_HOURS, Activity, Arrival, Hour, Storage
 from newsbot.storage.sqlite import SqliteStorage
@@ -103,9 +103,9 @@ def test_hours_move_to_another_storage_and_back(storage: Storage, log: Activity,
     log.add(MIDNIGHT + HOUR, {"a.org": {"fetched": 5}})
     other = SqliteStorage(tmp_path / "other.db")
     for _ in range(2):  # the second load changes nothing
-        load_of(other).books(list(dump_of(storage).books()))
+        copies_of(other).write("books", list(copies_of(storage).read("books")))
     other.activity.add(MIDNIGHT + 9 * HOUR, {"c.org": {"pages": 7}})
-    load_of(storage).books(list(dump_of(other).books()))
+    copies_of(storage).write("books", list(copies_of(other).read("books")))
     for source in (ALL, "a.org", "b.org", "c.org"):
         assert other.activity.hours(0, source) == log.hours(0, source) != []
     other.close()

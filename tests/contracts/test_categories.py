@@ -9,9 +9,8 @@ from random import Random
 
 import pytest
 
-from newsbot.apps.search.articles import ArticleSearch
-from newsbot.apps.search.labels import Labels
-from newsbot.apps.search.matching import matches
+from newsbot.apps.search.articles import ArticleSearch, matches
+from newsbot.apps.search.query import Labels
 from newsbot.apps.topics import categories
 from newsbot.apps.topics.categories import CategoryField, Definition
 from newsbot.errors import ArgumentError

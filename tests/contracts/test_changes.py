@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from newsbot.apps.transfer.copies import ArticleCopy, load_of
+from newsbot.apps.transfer.copies import ArticleCopy, copies_of
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 from tests.contracts.storage_backends import Place
@@ -73,7 +73,7 @@ def test_a_removal_is_a_change(storage: Storage) -> None:
 def test_a_loaded_article_is_a_change(storage: Storage) -> None:
     one = make_article("a", "The bridge fell.")
     _, cursor = names(storage)
-    load_of(storage).articles([ArticleCopy(fingerprint(one.canonical_url), one, ())])
+    copies_of(storage).write("articles", [ArticleCopy(fingerprint(one.canonical_url), one, ())])
     assert names(storage, cursor)[0] == ["a1"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.apps.search.articles import ArticleSearch
-from newsbot.apps.search.labels import FormField, Labels
+from newsbot.apps.search.query import FormField, Labels
 from newsbot.frontier.base import Frontier
 from newsbot.items import ArticleFilter, Kind, Medium
 from newsbot.storage.base import SourceRecord, Storage

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from newsbot.apps.transfer.copies import dump_of
+from newsbot.apps.transfer.copies import copies_of
 from newsbot.items import ArticleFilter, Kind
 from newsbot.storage.articles import Verdict
 from newsbot.storage.base import Poll, SiteRecord, SourceRecord, Storage
@@ -63,11 +63,11 @@ def test_the_url_of_an_article_is_not_another_url_of_its_former_duplicate(storag
     assert own.verdict is Verdict.NEW
     assert storage.removal.addresses([one.canonical_url]) == []
     assert storage.texts.repeated(least=2) == []
-    assert list(dump_of(storage).aliases()) == []
+    assert list(copies_of(storage).read("aliases")) == []
     storage.articles.store(make_article("three", "A page that moved.", url=two.canonical_url))
     assert storage.removal.addresses(["https://example.org/three"]) == []
     assert storage.texts.repeated(least=2) == []
-    assert list(dump_of(storage).aliases()) == []
+    assert list(copies_of(storage).read("aliases")) == []
 
 
 def test_a_removed_article_can_be_stored_again_under_any_url(storage: Storage) -> None:
@@ -139,9 +139,9 @@ def test_removal_during_storing_leaves_no_incomplete_articles(storage: Storage, 
         assert worker.exitcode == 0
     removed += storage.removal.articles(urls)
     assert removed > 0
-    assert list(dump_of(storage).articles()) == []
-    assert list(dump_of(storage).texts()) == []
-    assert list(dump_of(storage).aliases()) == []
+    assert list(copies_of(storage).read("articles")) == []
+    assert list(copies_of(storage).read("texts")) == []
+    assert list(copies_of(storage).read("aliases")) == []
     assert find(storage, "text") == []
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from newsbot.apps.alerts import saved
-from newsbot.apps.alerts.extension import Options, Watch, tell
-from newsbot.apps.alerts.outputs import OutputError
+from newsbot.apps.alerts.extension import Options, OutputError, Watch, tell
 from newsbot.apps.alerts.rules import Limits, Message
 from newsbot.apps.alerts.saved import Found, save, saved_searches
 from newsbot.errors import ArgumentError

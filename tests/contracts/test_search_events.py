@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from newsbot.apps.search import following
+from newsbot.apps.search import articles as following
 from newsbot.apps.search.articles import ArticleSearch
 from newsbot.apps.search.events import days_in
 from newsbot.items import Article

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from newsbot.apps.transfer.copies import AliasCopy, ArticleCopy, PageCopy, TextCopy, dump_of, load_of
+from newsbot.apps.transfer.copies import AliasCopy, ArticleCopy, PageCopy, TextCopy, copies_of
 from newsbot.storage.base import DAY, Poll, SiteRecord, Storage
 from newsbot.storage.sqlite import SqliteStorage
 from newsbot.urls import fingerprint
@@ -59,19 +60,19 @@ def all_of(
     storage: Storage,
 ) -> tuple[list[PageCopy], list[ArticleCopy], list[TextCopy], list[AliasCopy]]:
     return (
-        list(dump_of(storage).pages()),
-        list(dump_of(storage).articles()),
-        list(dump_of(storage).texts()),
-        list(dump_of(storage).aliases()),
+        list(copies_of(storage).read("pages")),
+        list(copies_of(storage).read("articles")),
+        list(copies_of(storage).read("texts")),
+        list(copies_of(storage).read("aliases")),
     )
 
 
 def take_all(target: Storage, source: Storage) -> None:
     pages, articles, texts, aliases = all_of(source)
-    load_of(target).pages(pages)
-    load_of(target).articles(articles)
-    load_of(target).texts(texts)
-    load_of(target).aliases(aliases)
+    copies_of(target).write("pages", pages)
+    copies_of(target).write("articles", articles)
+    copies_of(target).write("texts", texts)
+    copies_of(target).write("aliases", aliases)
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -133,29 +134,31 @@ def test_copying_can_continue_after_any_key_and_be_limited_to_sites(storage: Sto
     storage.pages.discover([make_page(f"p{number}") for number in range(COPIES)])
     storage.pages.discover([make_page(f"q{number}", source="other.example") for number in range(30)])
     fill(storage)
-    whole = list(dump_of(storage).pages())
+    whole = list(copies_of(storage).read("pages"))
     assert len(whole) == COPIES + 33
     assert [copy.key for copy in whole] == sorted({copy.key for copy in whole})
     for place in (0, 499, 500, COPIES):
-        assert list(dump_of(storage).pages(whole[place].key)) == whole[place + 1 :]
-    assert list(dump_of(storage).pages(whole[-1].key)) == []
-    behind_any_key(dump_of(storage).articles)
-    behind_any_key(dump_of(storage).texts)
-    behind_any_key(dump_of(storage).aliases)
+        assert list(copies_of(storage).read("pages", whole[place].key)) == whole[place + 1 :]
+    assert list(copies_of(storage).read("pages", whole[-1].key)) == []
+    behind_any_key(partial(copies_of(storage).read, "articles"))
+    behind_any_key(partial(copies_of(storage).read, "texts"))
+    behind_any_key(partial(copies_of(storage).read, "aliases"))
     sites = ["other.example", "unknown.example"]
-    assert {copy.page.source for copy in dump_of(storage).pages("", sites)} == {"other.example"}
-    assert [copy.article.source for copy in dump_of(storage).articles("", sites)] == ["other.example"]
-    assert [copy.source for copy in dump_of(storage).texts("", sites)] == ["other.example"]
-    (theirs,) = dump_of(storage).articles("", sites)
-    assert [copy.article for copy in dump_of(storage).aliases("", sites)] == [theirs.fingerprint]
+    assert {copy.page.source for copy in copies_of(storage).read("pages", "", sites)} == {"other.example"}
+    assert [copy.article.source for copy in copies_of(storage).read("articles", "", sites)] == [
+        "other.example"
+    ]
+    assert [copy.source for copy in copies_of(storage).read("texts", "", sites)] == ["other.example"]
+    (theirs,) = copies_of(storage).read("articles", "", sites)
+    assert [copy.article for copy in copies_of(storage).read("aliases", "", sites)] == [theirs.fingerprint]
 
 
 def test_texts_and_urls_of_missing_articles_are_left_out(storage: Storage, other: SqliteStorage) -> None:
     fill(other)
-    load_of(storage).texts(list(dump_of(other).texts()))
-    load_of(storage).aliases(list(dump_of(other).aliases()))
-    assert list(dump_of(storage).texts()) == []
-    assert list(dump_of(storage).aliases()) == []
+    copies_of(storage).write("texts", list(copies_of(other).read("texts")))
+    copies_of(storage).write("aliases", list(copies_of(other).read("aliases")))
+    assert list(copies_of(storage).read("texts")) == []
+    assert list(copies_of(storage).read("aliases")) == []
     assert owner_of(storage, make_article("x", TEXT).content_hash) is None
 
 
@@ -169,8 +172,8 @@ def test_the_record_of_a_site_is_replaced_as_a_whole(storage: Storage) -> None:
     storage.sites.add(
         [SiteRecord(source="example.org", counters={"fetched": 5.0, "old": 1.0}, last_article=9.0)]
     )
-    load_of(storage).sites([record])
-    load_of(storage).sites([record])
+    copies_of(storage).put_sites([record])
+    copies_of(storage).put_sites([record])
     assert storage.sites.all() == {"example.org": record}
 
 
@@ -196,8 +199,10 @@ def test_merged_stories_notes_and_polls_are_copied(
     fill_books(source)
     take_all(target, source)
     for _ in range(2):
-        load_of(target).books(list(dump_of(source).books()))
-    assert sorted(map(repr, dump_of(target).books())) == sorted(map(repr, dump_of(source).books()))
+        copies_of(target).write("books", list(copies_of(source).read("books")))
+    assert sorted(map(repr, copies_of(target).read("books"))) == sorted(
+        map(repr, copies_of(source).read("books"))
+    )
     for kind in ("hub", "trust"):
         assert target.notes.all(kind) == source.notes.all(kind)
         assert target.notes.all(kind)
@@ -215,14 +220,14 @@ def test_merged_stories_notes_and_polls_are_copied(
 def test_more_records_than_one_batch_are_copied(storage: Storage, other: SqliteStorage) -> None:
     for number in range(1203):
         other.notes.save(f"kind {number % 3}", f"{number}", {"n": number})
-    books = list(dump_of(other).books())
+    books = list(copies_of(other).read("books"))
     assert len(books) == 1203
-    load_of(storage).books(books)
-    assert sorted(map(repr, dump_of(storage).books())) == sorted(map(repr, books))
+    copies_of(storage).write("books", books)
+    assert sorted(map(repr, copies_of(storage).read("books"))) == sorted(map(repr, books))
 
 
 def test_existing_notes_are_not_overwritten(storage: Storage, other: SqliteStorage) -> None:
     storage.notes.save("hub", "other", {"mine": True})
     fill_books(other)
-    load_of(storage).books(list(dump_of(other).books()))
+    copies_of(storage).write("books", list(copies_of(other).read("books")))
     assert storage.notes.all("hub")["other"] == {"mine": True}

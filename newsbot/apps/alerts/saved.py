@@ -19,9 +19,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import blake2b
 from typing import Any
 
-from newsbot.apps.search.labels import NO_LABELS, Labels, any_label
-from newsbot.apps.search.matching import matches
-from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
+from newsbot.apps.search.articles import matches
+from newsbot.apps.search.query import MAX_QUERY, NO_LABELS, Labels, Tagged, any_label, parse
 from newsbot.clock import DAY, iso, utc
 from newsbot.errors import ArgumentError, did_you_mean
 from newsbot.items import Article

@@ -15,7 +15,6 @@ import logging
 import secrets
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -24,13 +23,14 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 from aiohttp import web
 from yarl import URL
 
-from newsbot.apps.push.signatures import sign
-from newsbot.apps.web.dashboard.exports import content
+from newsbot.apps.push.protocols import sign
+from newsbot.apps.web.dashboard.app import content
 from newsbot.apps.web.dashboard.service import Dashboard
 from newsbot.apps.web.http import Outgoing, OutgoingError, read_form
+from newsbot.apps.web.readers import repeating
 from newsbot.clock import Clock, system_clock
 from newsbot.config.settings import value_of
-from newsbot.errors import ArgumentError, DataError
+from newsbot.errors import ArgumentError
 from newsbot.items import Bounded
 
 PATH: Final = "/hub"
@@ -232,23 +232,11 @@ def add(board: Dashboard, app: web.Application) -> None:
 async def _running(hub: Hub, board: Dashboard, _app: web.Application) -> AsyncIterator[None]:
     settings = await board.readers.call(lambda data: data.settings)
     private = value_of(settings, "NEWSBOT_ALLOW_PRIVATE")
-    async with Outgoing(settings.get("USER_AGENT") or "newsbot", allow_private=private) as outgoing:
-        task = asyncio.ensure_future(_rounds(hub, _network(board, outgoing)))
+    async with (
+        Outgoing(settings.get("USER_AGENT") or "newsbot", allow_private=private) as outgoing,
+        repeating(ROUND_EVERY, partial(hub.round, _network(board, outgoing))),
+    ):
         yield
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-async def _rounds(hub: Hub, network: Network) -> None:
-    while True:
-        await asyncio.sleep(ROUND_EVERY)
-        try:
-            await hub.round(network)
-        except DataError:
-            continue  # the data are unavailable; the next round tries again
-        except Exception as error:
-            logger.error("a round of the hub failed; it is tried again", exc_info=error)
 
 
 def _network(board: Dashboard, outgoing: Outgoing) -> Network:

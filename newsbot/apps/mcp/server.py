@@ -71,11 +71,7 @@ class Tools:
         found = find(data, query, where, page, by_time=True)
         articles = self._allowed(data, [row.canonical_url for row in found.articles])
         rows = [
-            {
-                **_row(articles[row.canonical_url]),
-                "snippet": row.snippet,
-                "copies": row.copies,
-            }
+            {**_row(articles[row.canonical_url]), "snippet": row.snippet, "copies": row.copies}
             for row in found.articles[skip:]
             if row.canonical_url in articles
         ]
@@ -154,7 +150,7 @@ class Tools:
                 "event": one.event,
                 "title": one.first.title,
                 "url": one.first.url,
-                "first_at": _time(one.first_at),
+                "first_at": iso(one.first_at),
                 "sites": one.sites,
             }
             for one in found
@@ -296,32 +292,17 @@ def _cut(value: Any, most: int) -> Any:
     return value[: most * 40] if isinstance(value, str) else value
 
 
+_ROW = ("title", "url", "canonical_url", "source", "published_at", "fetched_at", "language", "story")
+_SHORT = ("title", "url", "source", "published_at", "relation")
+
+
 def _row(article: Article) -> Result:
     """Return what a list says of an article."""
-    return {
-        "title": article.title,
-        "url": article.url,
-        "canonical_url": article.canonical_url,
-        "source": article.source,
-        "published_at": _time(article.published_at),
-        "fetched_at": _time(article.fetched_at),
-        "language": article.language,
-        "story": article.story,
-    }
+    return {name: plain(getattr(article, name)) for name in _ROW}
 
 
 def _short(row: Any) -> Result:
-    return {
-        "title": row.title,
-        "url": row.url,
-        "source": row.source,
-        "published_at": _time(row.published_at),
-        "relation": row.relation,
-    }
-
-
-def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else iso(moment)
+    return {name: plain(getattr(row, name)) for name in _SHORT}
 
 
 def _largest(numbers: dict[str, int]) -> dict[str, int]:

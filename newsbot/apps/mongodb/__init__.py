@@ -7,8 +7,8 @@ file for each of the larger interfaces of :mod:`newsbot.storage`, and:
 * ``client``: connects to MongoDB, and converts its errors to readable messages; transactions, reading in
   batches, and the stored form of an article
 * ``storage``: the collections, with the reason for each index, and the storage with all its repositories:
-  ``articles`` (also the numbers of their changes), ``pages`` (also waiting links), ``stories``, ``sources``
-  (also notes), and removals
+  ``articles`` (also stories, and the numbers of changes), ``pages`` (also waiting links), ``sources`` (also
+  notes), and removals
 """
 
 from newsbot.config.apps import App

@@ -9,20 +9,26 @@ several writers run at the same time. If the writers chose the numbers, a lower 
 after a higher number. A reader that has read the higher number would then miss the lower one. Writers
 therefore leave the number of a changed article or of a removal empty. A reader first numbers all committed
 changes, in a transaction that increments one counter. Two readers therefore cannot number the same change.
+
+Stories are in the field ``story`` of articles and in the collection ``joined``. A document of ``joined`` is a
+story that was joined with other stories. Its field ``into`` is the current story, which is the story itself
+if it kept its id. Each join writes the documents of all its stories. Two joins that share a story and run at
+the same time therefore conflict. MongoDB then aborts one of the joins, and this join is tried again.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from heapq import merge
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
-from pymongo import ReturnDocument, UpdateOne
+from pymongo import ReturnDocument, UpdateMany, UpdateOne
 from pymongo.errors import BulkWriteError
 from pymongo.read_concern import ReadConcern
 
@@ -40,13 +46,13 @@ from newsbot.apps.mongodb.client import (
     current,
     from_document,
     harmless,
+    micros,
     strings,
     text_key,
     texts_of_site,
     to_document,
     version_key,
 )
-from newsbot.apps.mongodb.stories import join_all
 from newsbot.errors import DataError, DataFull, DataUnavailable
 from newsbot.items import FETCHED, Article, ArticleFilter, batched
 from newsbot.pages.text.words import clean
@@ -61,16 +67,200 @@ from newsbot.storage.articles import (
     RepeatedText,
     SiteText,
     Stored,
+    Stories,
+    Story,
     Texts,
     Verdict,
     decide,
     fetched_address,
     may_be_plain,
     names_another_page,
+    overlapping,
     readdressed_story,
+    roots_of,
+    split_ids,
     story_id,
 )
 from newsbot.urls import fingerprint
+
+_STORIES_AT_ONCE = 200
+"""Number of stories whose members are counted in one query."""
+_LATE = (1 << 63) - 1
+"""A value that sorts after all times, for articles without a fetch time."""
+
+
+class MongoStories(Repository, Stories):
+    """:class:`newsbot.storage.articles.Stories` in MongoDB."""
+
+    def join(self, canonical_urls: Sequence[str]) -> Joined:
+        return self.server.transact(partial(join_all, self.database, [canonical_urls]))[0]
+
+    def current(self, stories: Collection[str]) -> dict[str, str]:
+        return _current(self.database, None, {clean(story) for story in stories})
+
+    def assign(self, canonical_url: str, story: str, duplicate_of: str | None) -> None:
+        self.database["articles"].update_one(
+            {"_id": fingerprint(clean(canonical_url))},
+            {"$set": {"story": clean(story), "duplicate_of": duplicate_of and clean(duplicate_of)}},
+        )
+
+    def split(self, groups: Sequence[Sequence[str]]) -> list[str]:
+        return self.server.transact(partial(_split, self.database, groups))
+
+    def recent(
+        self,
+        *,
+        since: datetime | None = None,
+        min_members: int = 2,
+        min_sources: int = 1,
+        limit: int = 50,
+    ) -> list[Story]:
+        if limit <= 0:
+            return []
+        newest = _newest(self.shown, since, self.server.patience)
+        chosen = list(islice(_large(self.shown, newest, min_members, min_sources), limit))
+        found = {name: Story(story=name, members=[]) for name in chosen}
+        wanted = {"text": 0}  # not read, because a story can have thousands of articles
+        members = self.shown["articles"].find({"story": strings(*chosen)}, wanted)
+        for member in members.sort({"moment": 1, "_id": 1}):
+            found[member["story"]].members.append(from_document(member | {"text": ""}))
+        return list(found.values())
+
+
+def _split(database: Collections, groups: Sequence[Sequence[str]], session: Session) -> list[str]:
+    (first,) = _kept(database, session, groups[0][:1])
+    story = (first or {}).get("story") or story_id(clean(groups[0][0]))
+    ids = split_ids(story, [[clean(url) for url in group] for group in groups])
+    redirects: list[UpdateOne] = []
+    changes: list[UpdateMany] = []
+    for name, group in zip(ids, groups, strict=True):
+        # As in _unite(), each story gets a document, so that a join at the same time conflicts.
+        redirects += [
+            UpdateOne({"_id": own}, {"$set": {"into": name}, "$inc": {"times": 1}}, upsert=True)
+            for own in {name, *(story_id(clean(url)) for url in group)}
+        ]
+        keys = [fingerprint(clean(url)) for url in group]
+        changes.append(UpdateMany({"_id": {"$in": keys}}, {"$set": {"story": name}}))
+    database["joined"].bulk_write(redirects, session=session)
+    database["articles"].bulk_write(changes, session=session)
+    return ids
+
+
+def _newest(database: Collections, since: datetime | None, patience: int) -> Iterator[list[str]]:
+    """Yield the ids of stories in batches, the story with the newest member first."""
+    recent: Document = {} if since is None else {"moment": {"$gte": micros(since)}}
+    steps: list[Document] = [
+        {"$match": {"story": {"$type": "string"}, **recent}},
+        {"$group": {"_id": "$story", "last": {"$max": "$moment"}}},
+        {"$sort": {"last": -1, "_id": 1}},
+    ]
+    with database["articles"].aggregate(steps, allowDiskUse=True, maxTimeMS=patience) as rows:
+        while some := [str(row["_id"]) for row in islice(rows, _STORIES_AT_ONCE)]:
+            yield some
+
+
+def _large(
+    database: Collections, batches: Iterator[list[str]], min_members: int, min_sources: int
+) -> Iterator[str]:
+    """Yield the stories of ``batches`` that have enough members from enough sites, in the same order."""
+    for some in batches:
+        steps: list[Document] = [
+            {"$match": {"story": strings(*some)}},
+            {"$group": {"_id": "$story", "members": {"$sum": 1}, "sources": {"$addToSet": "$source"}}},
+        ]
+        large = {
+            row["_id"]
+            for row in database["articles"].aggregate(steps)
+            if row["members"] >= min_members and len(row["sources"]) >= min_sources
+        }
+        yield from (story for story in some if story in large)
+
+
+def join_all(database: Collections, groups: Sequence[Sequence[str]], session: Session) -> list[Joined]:
+    """Merge the stories of the articles of each group. Must run in the transaction of ``session``.
+
+    The groups are lists of canonical URLs. The result is the same as if the groups were joined one by one.
+    """
+    urls = list(dict.fromkeys(chain.from_iterable(groups)))
+    kept = dict(zip(urls, _kept(database, session, urls), strict=True))
+    own = {url: story_id(clean(url)) for url in urls}
+    stories = {url: (own[url], (one["story"] or own[url]) if one else None) for url, one in kept.items()}
+    merged = _current(database, session, {story for pair in stories.values() for story in pair if story})
+    roots = [roots_of([stories[url] for url in group], merged) for group in groups]
+    winner, changes = _unite(database, session, overlapping(roots))
+    found = [
+        Joined(
+            winner[min(mine)],
+            missing=any(kept[url] is None for url in group),
+            awaited=own[group[0]] in merged,
+        )
+        for group, mine in zip(groups, roots, strict=True)
+    ]
+    changes += [
+        # "$ne": an operation above may have moved the article already
+        UpdateMany({"_id": {"$in": moved}, "story": {"$ne": one.story}}, {"$set": {"story": one.story}})
+        for group, one in zip(groups, found, strict=True)
+        if (moved := [has["_id"] for url in group if (has := kept[url]) and has["story"] != one.story])
+    ]
+    if changes:
+        database["articles"].bulk_write(changes, session=session)
+    return found
+
+
+def _kept(database: Collections, session: Session | None, urls: Sequence[str]) -> list[Document | None]:
+    """Return the key and the story of the article that has each URL as canonical URL or as alias.
+
+    The value is None for a URL that has no article.
+    """
+    keys = [fingerprint(clean(url)) for url in urls]
+
+    def stories(asked: list[bytes]) -> dict[bytes, Document]:
+        found = database["articles"].find({"_id": {"$in": asked}}, {"story": 1}, session=session)
+        return {one["_id"]: one for one in found}
+
+    found = stories(keys)
+    if missing := [key for key in keys if key not in found]:
+        aliases = list(database["aliases"].find({"_id": {"$in": missing}}, session=session))
+        named = stories([one["article"] for one in aliases]) if aliases else {}
+        found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
+    return [found.get(key) for key in keys]
+
+
+def _current(database: Collections, session: Session | None, stories: set[str]) -> dict[str, str]:
+    """Do the same as :meth:`newsbot.storage.articles.Stories.current`, in the transaction of ``session``."""
+    found = database["joined"].find({"_id": {"$in": list(stories)}}, session=session)
+    return {one["_id"]: one["into"] for one in found}
+
+
+def _unite(
+    database: Collections, session: Session, groups: list[set[str]]
+) -> tuple[dict[str, str], list[UpdateMany]]:
+    """Merge the stories of each group into the story whose first article was fetched earliest.
+
+    Return the remaining story for each story, and the changes of articles that the caller has to write.
+    """
+    several = [root for roots in groups if len(roots) > 1 for root in roots]
+    steps: list[Document] = [
+        {"$match": {"story": strings(*several)}},
+        {"$group": {"_id": "$story", "first": {"$min": {"$ifNull": ["$fetched", _LATE]}}}},
+    ]
+    rows = database["articles"].aggregate(steps, session=session) if several else ()
+    first = {row["_id"]: row["first"] for row in rows}
+    redirects: list[UpdateOne | UpdateMany] = []
+    changes: list[UpdateMany] = []
+    found: dict[str, str] = {}
+    for roots in groups:
+        winner = min(roots, key=lambda root: (first.get(root, _LATE + 1), root))
+        found |= dict.fromkeys(roots, winner)
+        into = {"$set": {"into": winner}}
+        # ``times`` changes the document in every join, so that joins at the same time conflict.
+        redirects += [UpdateOne({"_id": root}, into | {"$inc": {"times": 1}}, upsert=True) for root in roots]
+        if rest := sorted(roots - {winner}):
+            redirects.append(UpdateMany({"into": {"$in": rest}}, into))
+            changes.append(UpdateMany({"story": strings(*rest)}, {"$set": {"story": winner}}))
+    database["joined"].bulk_write(redirects, session=session)
+    return found, changes
+
 
 NUMBER = "change"
 """The field with the number of the last change. If it is missing or None, the change has no number yet."""
@@ -188,11 +378,10 @@ class MongoArticles(Repository, Articles):
     """:class:`newsbot.storage.articles.Articles` in MongoDB."""
 
     def store(self, article: Article, over: str | None = None, peers: Sequence[str] = ()) -> Stored:
-        with self.server.readable() as database:
-            try:
-                return self.server.transact(partial(_store, database, article, over, peers))
-            except _Taken as taken:
-                return taken.stored
+        try:
+            return self.server.transact(partial(_store, self.database, article, over, peers))
+        except _Taken as taken:
+            return taken.stored
 
     def store_new(
         self, articles: Sequence[Article], peers: Sequence[Sequence[str]] = ()
@@ -241,59 +430,52 @@ class MongoArticles(Repository, Articles):
         return {}
 
     def readdress(self, canonical_url: str, content_hash: str, to: str, fetched: str | None = None) -> bool:
-        with self.server.readable() as database:
-            old, new = clean(canonical_url), clean(to)
-            work = partial(
-                _readdress, database, old, clean(content_hash), new, fetched=fetched and clean(fetched)
-            )
-            return self.server.transact(work)
+        old, new = clean(canonical_url), clean(to)
+        work = partial(
+            _readdress, self.database, old, clean(content_hash), new, fetched=fetched and clean(fetched)
+        )
+        return self.server.transact(work)
 
     def get_many(self, canonical_urls: Sequence[str]) -> dict[str, Article]:
         keys = {url: fingerprint(clean(url)) for url in canonical_urls}
-        with self.server.showing() as database:
-            found = articles_by_key(database, list(keys.values()))
-            missing = [key for key in keys.values() if key not in found]
-            aliases = list(database["aliases"].find({"_id": {"$in": missing}})) if missing else []
-            named = articles_by_key(database, [one["article"] for one in aliases]) if aliases else {}
+        found = articles_by_key(self.shown, list(keys.values()))
+        missing = [key for key in keys.values() if key not in found]
+        aliases = list(self.shown["aliases"].find({"_id": {"$in": missing}})) if missing else []
+        named = articles_by_key(self.shown, [one["article"] for one in aliases]) if aliases else {}
         # An alias whose article was removed in the meantime is left out.
         found |= {one["_id"]: named[one["article"]] for one in aliases if one["article"] in named}
         return {url: found[key] for url, key in keys.items() if key in found}
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        with self.server.readable() as database:
-            return {key for name in ("articles", "aliases") for key in _keys_in(database, name, keys)}
+        return {key for name in ("articles", "aliases") for key in _keys_in(self.database, name, keys)}
 
     def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
-        with self.server.readable() as database:
-            return articles_by_key(database, keys)
+        return articles_by_key(self.database, keys)
 
     def save_rights(self, canonical_url: str, rights: Mapping[str, str]) -> None:
-        with self.server.readable() as database:
-            database["articles"].update_one(
-                {"_id": fingerprint(clean(canonical_url))},
-                {"$set": {"rights": harmless(dict(rights))}, "$unset": UNNUMBERED},
-            )
+        self.database["articles"].update_one(
+            {"_id": fingerprint(clean(canonical_url))},
+            {"$set": {"rights": harmless(dict(rights))}, "$unset": UNNUMBERED},
+        )
 
     def save_origin(self, article: Article) -> None:
         document = to_document(article)
         origin = {name: document[name] for name in _ORIGIN if name in document}
-        with self.server.readable() as database:
-            database["articles"].update_one(
-                {"_id": document["_id"], "content_hash": document["content_hash"]},
-                {"$set": origin, "$unset": UNNUMBERED},
-            )
+        self.database["articles"].update_one(
+            {"_id": document["_id"], "content_hash": document["content_hash"]},
+            {"$set": origin, "$unset": UNNUMBERED},
+        )
 
     def versions(self, canonical_url: str) -> list[Article]:
         key = fingerprint(clean(canonical_url))
-        with self.server.showing() as database:
-            present = database["articles"].find_one({"_id": key})
-            if present is None:
-                return []
-            # versions() reads without a transaction. The upper bound leaves out a version that another worker
-            # has archived since ``present`` was read.
-            bounds = {"$gte": version_key(key, 0), "$lt": version_key(key, present["version"])}
-            earlier = database["versions"].find({"_id": bounds}).sort("_id", 1)
-            return [*map(from_document, earlier), from_document(present)]
+        present = self.shown["articles"].find_one({"_id": key})
+        if present is None:
+            return []
+        # versions() reads without a transaction. The upper bound leaves out a version that another worker
+        # has archived since ``present`` was read.
+        bounds = {"$gte": version_key(key, 0), "$lt": version_key(key, present["version"])}
+        earlier = self.shown["versions"].find({"_id": bounds}).sort("_id", 1)
+        return [*map(from_document, earlier), from_document(present)]
 
     def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
         return self.server.streamed(self._batches(where))
@@ -301,32 +483,27 @@ class MongoArticles(Repository, Articles):
     def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
         if limit <= 0:
             return []
-        with self.server.showing() as database:
-            found = database["articles"].find(conditions(current(database, where)))
-            newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self.server.patience)
-            return [from_document(one) for one in newest]
+        found = self.shown["articles"].find(conditions(current(self.shown, where)))
+        newest = found.sort({"moment": -1, "_id": -1}).limit(limit).max_time_ms(self.server.patience)
+        return [from_document(one) for one in newest]
 
     def count(self, where: ArticleFilter | None = None) -> int:
         if where is not None and where.posts is False:  # posts have an index
             return self.count(replace(where, posts=None)) - self.count(replace(where, posts=True))
-        with self.server.showing() as database:
-            query = conditions(current(database, where))
-            if not query:  # counting entries of the index is faster than reading documents
-                return database["articles"].count_documents({}, hint="_id_")
-            return database["articles"].count_documents(query)
+        query = conditions(current(self.shown, where))
+        if not query:  # counting entries of the index is faster than reading documents
+            return self.shown["articles"].count_documents({}, hint="_id_")
+        return self.shown["articles"].count_documents(query)
 
     def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
-        with self.server.readable():
-            return since(self.server, cursor, limit)
+        return since(self.server, cursor, limit)
 
     def end_of_changes(self) -> str:
-        with self.server.readable():
-            numbering = all_numbered(self.server)
+        numbering = all_numbered(self.server)
         return numbering.cursor(numbering.last)
 
     def changes_after(self, cursor: str) -> int:
-        with self.server.readable():
-            return all_numbered(self.server).after(cursor)
+        return all_numbered(self.server).after(cursor)
 
     def _batches(self, where: ArticleFilter | None) -> Iterator[list[Article]]:
         """Yield the matching articles in batches.
@@ -334,7 +511,7 @@ class MongoArticles(Repository, Articles):
         All keys are read at the start (16 bytes for each article), so that writes during the stream do not
         change its order. Articles that are deleted during the stream are left out.
         """
-        database = self.server.shown
+        database = self.shown
         asked = conditions(current(database, where))
         chosen = bytearray()
         for found in database["articles"].find(asked, {"_id": 1}).sort({"fetched": 1, "_id": 1}):
@@ -350,12 +527,11 @@ class MongoTexts(Repository, Texts):
 
     def owners(self, texts: Sequence[SiteText]) -> dict[SiteText, str]:
         keys = {text: text_key(*text) for text in texts}
-        with self.server.readable() as database:
-            asked = {"_id": {"$in": list(keys.values())}}
-            owned = {one["_id"]: one["article"] for one in database["texts"].find(asked)}
-            asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
-            owners = database["articles"].find(asked, wanted) if owned else ()
-            urls = {one["_id"]: str(one["canonical_url"]) for one in owners}
+        asked = {"_id": {"$in": list(keys.values())}}
+        owned = {one["_id"]: one["article"] for one in self.database["texts"].find(asked)}
+        asked, wanted = {"_id": {"$in": list(owned.values())}}, {"canonical_url": 1}
+        owners = self.database["articles"].find(asked, wanted) if owned else ()
+        urls = {one["_id"]: str(one["canonical_url"]) for one in owners}
         # The article of a text may have been deleted in the meantime.
         return {text: urls[owned[key]] for text, key in keys.items() if owned.get(key) in urls}
 
@@ -370,17 +546,14 @@ class MongoTexts(Repository, Texts):
             {"$limit": limit},
         ]
         options: Document = {"allowDiskUse": True, "maxTimeMS": self.server.patience}
-        with self.server.showing() as database:
-            aliases, articles = database["aliases"], database["articles"]
-            others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
-            # The limit was applied before this step, so fewer than ``limit`` texts can remain.
-            for row in aliases.aggregate(_outgrown(list(others)), **options):
-                others[row["_id"]] -= int(row["gone"])
-            others = {key: number for key, number in others.items() if number >= least - 1}
-            kept = articles.find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
-            found = [
-                RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept
-            ]
+        aliases, articles = self.shown["aliases"], self.shown["articles"]
+        others = {row["_id"]: int(row["others"]) for row in aliases.aggregate(counted, **options)}
+        # The limit was applied before this step, so fewer than ``limit`` texts can remain.
+        for row in aliases.aggregate(_outgrown(list(others)), **options):
+            others[row["_id"]] -= int(row["gone"])
+        others = {key: number for key, number in others.items() if number >= least - 1}
+        kept = articles.find({"_id": {"$in": list(others)}}, {"source": 1, "canonical_url": 1})
+        found = [RepeatedText(one["source"], one["canonical_url"], others[one["_id"]] + 1) for one in kept]
         return sorted(found, key=lambda one: (-one.urls, one.canonical_url))
 
 

@@ -21,6 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from functools import wraps
+from inspect import isfunction
 from itertools import count
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -272,12 +274,6 @@ class Server:
         with readable_errors(self.at.name):
             yield self.at.database
 
-    @contextmanager
-    def showing(self) -> Iterator[Collections]:
-        """Do the same as :meth:`readable` with the database :attr:`shown`."""
-        with readable_errors(self.at.name):
-            yield self.shown
-
     def streamed(self, batches: Iterator[list[_Record]]) -> Iterator[_Record]:
         """Yield the records of ``batches`` one by one.
 
@@ -341,10 +337,30 @@ class Server:
 
 
 class Repository:
-    """A part of the storage, with its collections in the database."""
+    """A part of the storage, with its collections in the database.
+
+    Methods raise newsbot's errors instead of those of the driver. A generator has to use
+    :meth:`Server.streamed` or :meth:`Server.readable` for that, because its code runs later.
+    """
 
     def __init__(self, server: Server) -> None:
         self.server = server
+        self.database, self.shown = server.at.database, server.shown
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name, method in list(vars(cls).items()):
+            if isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, _translating(method))
+
+
+def _translating(method: Callable[..., _Answer]) -> Callable[..., _Answer]:
+    @wraps(method)
+    def call(repository: Repository, *given: Any, **more: Any) -> _Answer:
+        with readable_errors(repository.server.at.name):
+            return method(repository, *given, **more)
+
+    return call
 
 
 def write_in_turns(write: Callable[[], object]) -> None:

@@ -75,23 +75,20 @@ class MongoPages(Repository, Pages):
             one = met.setdefault(page.fingerprint, _Met(page, page.depth))
             one.depth = min(one.depth, page.depth)
             one.referrers |= dict.fromkeys(map(clean, page.referrers))
-        with self.server.readable() as database:
-            for some in batched(met, _AT_ONCE):
-                batch = {key: met[key] for key in some}
-                known = _add_to_known(database, batch)
-                faster = _insert(database, {key: one for key, one in batch.items() if key not in known})
-                if faster:  # pages that another worker recorded in the meantime
-                    _add_to_known(database, {key: batch[key] for key in faster})
+        for some in batched(met, _AT_ONCE):
+            batch = {key: met[key] for key in some}
+            known = _add_to_known(self.database, batch)
+            faster = _insert(self.database, {key: one for key, one in batch.items() if key not in known})
+            if faster:  # pages that another worker recorded in the meantime
+                _add_to_known(self.database, {key: batch[key] for key in faster})
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, PageRecord]:
-        with self.server.readable() as database:
-            return {found["_id"]: record_of(found) for found in _select(database, fingerprints, None)}
+        return {found["_id"]: record_of(found) for found in _select(self.database, fingerprints, None)}
 
     def save(self, pages: Sequence[PageRecord]) -> None:
-        with self.server.readable() as database:
-            for some in batched(pages, _AT_ONCE):
-                write = database["pages"].bulk_write
-                write_in_turns(partial(write, [_saving(page) for page in some], ordered=True))
+        for some in batched(pages, _AT_ONCE):
+            write = self.database["pages"].bulk_write
+            write_in_turns(partial(write, [_saving(page) for page in some], ordered=True))
 
     def iter(self, *, site: str | None = None, kind: Kind | None = None) -> Iterator[PageRecord]:
         asked = {"source": site, "kind": kind}
@@ -114,7 +111,7 @@ class MongoPages(Repository, Pages):
         while True:
             # Pages that were added together have the same time.
             asked = {"added": {"$gte": first, "$lte": end}, "_id": {"$nin": seen}}
-            found = list(self.server.at.database["pages"].find(asked).sort("added", 1).limit(_AT_ONCE))
+            found = list(self.database["pages"].find(asked).sort("added", 1).limit(_AT_ONCE))
             if not found:
                 return
             yield [record_of(document) for document in found]
@@ -133,7 +130,7 @@ class MongoPages(Repository, Pages):
         # The index contains only times above 0. Without this bound, the server could not use it.
         asked: Document = {"next_due": {"$gt": max(after, 0.0), "$lte": until}}
         order = [("next_due", 1), ("_id", 1)]
-        while found := list(self.server.at.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
+        while found := list(self.database["pages"].find(asked).sort(order).limit(_AT_ONCE)):
             yield [record_of(document) for document in found]
             due, key = found[-1]["next_due"], found[-1]["_id"]  # several pages can have the same time
             later = {"next_due": {"$gt": due, "$lte": until}}
@@ -319,42 +316,36 @@ class MongoWaitingLinks(Repository, WaitingLinks):
             UpdateOne({"_id": one.fingerprint}, {"$setOnInsert": document_of(one)}, upsert=True)
             for one in links
         ]
-        with self.server.readable() as database:
-            waiting = database["waiting_links"]
-            if not waiting.bulk_write(made, ordered=False).upserted_count:
-                return
-            for source, family in sorted({(clean(one.source), clean(one.family)) for one in links}):
-                of_family = {"source": source, "family": family}
-                left = waiting.find(of_family, {"_id": 1}).sort([("at", -1), ("_id", 1)]).skip(most)
-                if keys := [one["_id"] for one in left]:
-                    waiting.delete_many({"_id": {"$in": keys}})
+        waiting = self.database["waiting_links"]
+        if not waiting.bulk_write(made, ordered=False).upserted_count:
+            return
+        for source, family in sorted({(clean(one.source), clean(one.family)) for one in links}):
+            of_family = {"source": source, "family": family}
+            left = waiting.find(of_family, {"_id": 1}).sort([("at", -1), ("_id", 1)]).skip(most)
+            if keys := [one["_id"] for one in left]:
+                waiting.delete_many({"_id": {"$in": keys}})
 
     def counts(self, site: str) -> dict[str, int]:
         stages: list[Document] = [
             {"$match": {"source": clean(site)}},
             {"$group": {"_id": "$family", "number": {"$sum": 1}}},
         ]
-        with self.server.readable() as database:
-            return {one["_id"]: one["number"] for one in database["waiting_links"].aggregate(stages)}
+        return {one["_id"]: one["number"] for one in self.database["waiting_links"].aggregate(stages)}
 
     def of_family(self, site: str, family: str, limit: int) -> list[WaitingLink]:
         asked = {"source": clean(site), "family": clean(family)}
         order = [("priority", -1), ("at", -1), ("_id", 1)]
-        with self.server.readable() as database:
-            return [link_of(one) for one in database["waiting_links"].find(asked).sort(order).limit(limit)]
+        return [link_of(one) for one in self.database["waiting_links"].find(asked).sort(order).limit(limit)]
 
     def get(self, fingerprints: Sequence[bytes]) -> dict[bytes, WaitingLink]:
-        with self.server.readable() as database:
-            found = database["waiting_links"].find({"_id": {"$in": list(fingerprints)}})
-            return {one["_id"]: link_of(one) for one in found}
+        found = self.database["waiting_links"].find({"_id": {"$in": list(fingerprints)}})
+        return {one["_id"]: link_of(one) for one in found}
 
     def forget(self, fingerprints: Sequence[bytes]) -> int:
-        with self.server.readable() as database:
-            return database["waiting_links"].delete_many({"_id": {"$in": list(fingerprints)}}).deleted_count
+        return self.database["waiting_links"].delete_many({"_id": {"$in": list(fingerprints)}}).deleted_count
 
     def forget_site(self, site: str) -> int:
-        with self.server.readable() as database:
-            return database["waiting_links"].delete_many({"source": clean(site)}).deleted_count
+        return self.database["waiting_links"].delete_many({"source": clean(site)}).deleted_count
 
 
 def document_of(link: WaitingLink) -> Document:

@@ -57,8 +57,7 @@ class MongoSources(Repository, Sources):
             document = harmless(asdict(record))
             operations.append(ReplaceOne({"_id": document.pop("url")}, document, upsert=True))
         if operations:
-            with self.server.readable() as database:
-                write_in_turns(partial(database["sources"].bulk_write, operations, ordered=True))
+            write_in_turns(partial(self.database["sources"].bulk_write, operations, ordered=True))
 
     def iter(self, site: str | None = None) -> Iterator[SourceRecord]:
         query = {} if site is None else {"source": clean(site)}
@@ -73,22 +72,20 @@ class MongoSources(Repository, Sources):
         return self._read(query, sort=[("failures", 1)], limit=limit)
 
     def sample(self, limit: int, *, failures: int) -> list[SourceRecord]:
-        with self.server.readable() as database:
-            sources, fit = database["sources"], {"failures": {"$lt": failures}}
-            # $sample may return a document twice. If it shall return most documents, it reads all of them.
-            if sources.estimated_document_count() <= limit:
-                found = list(sources.find(fit).limit(limit))
-            else:
-                found = list(sources.aggregate([{"$sample": {"size": limit}}, {"$match": fit}]))
+        sources, fit = self.database["sources"], {"failures": {"$lt": failures}}
+        # $sample may return a document twice. If it shall return most documents, it reads all of them.
+        if sources.estimated_document_count() <= limit:
+            found = list(sources.find(fit).limit(limit))
+        else:
+            found = list(sources.aggregate([{"$sample": {"size": limit}}, {"$match": fit}]))
         return list({one["_id"]: _record(one) for one in found}.values())
 
     def troubled(self, failures: int) -> list[SourceRecord]:
-        with self.server.readable() as database:
-            silent = _sites(database, {"silent": True})
-            failing = _sites(database, {"failures": {"$gte": failures}})
-            for some in batched(sorted(failing), _BATCH):
-                works = {"source": {"$in": some}, "failures": {"$lt": failures}, "last_poll": {"$ne": None}}
-                failing -= _sites(database, works)
+        silent = _sites(self.database, {"silent": True})
+        failing = _sites(self.database, {"failures": {"$gte": failures}})
+        for some in batched(sorted(failing), _BATCH):
+            works = {"source": {"$in": some}, "failures": {"$lt": failures}, "last_poll": {"$ne": None}}
+            failing -= _sites(self.database, works)
         found = [
             one
             for some in batched(sorted(silent | failing), _BATCH)
@@ -104,9 +101,8 @@ class MongoSources(Repository, Sources):
         sites: Collection[str] | None = None,
     ) -> int:
         query = _query(failures, due, sites)
-        with self.server.readable() as database:
-            sources = database["sources"]
-            return sources.count_documents(query) if query else sources.estimated_document_count()
+        sources = self.database["sources"]
+        return sources.count_documents(query) if query else sources.estimated_document_count()
 
     def first_due(
         self, *, failures: int | None = None, sites: Collection[str] | None = None
@@ -122,22 +118,20 @@ class MongoSources(Repository, Sources):
         return self._read({**query, "source": {"$gt": after}}, sort=[("source", 1)], limit=limit)
 
     def _read(self, query: Document, **options: Any) -> list[SourceRecord]:
-        with self.server.readable() as database:
-            return [_record(one) for one in database["sources"].find(query, **options)]
+        return [_record(one) for one in self.database["sources"].find(query, **options)]
 
     def log_poll(self, url: str, poll: Poll) -> None:
         day, text = packed_poll(poll)
         key = clean(url)
         own, added = {"_id": poll_key(key, day)}, {"$addToSet": {"polls": text}}
-        with self.server.readable() as database:
-            polls = database["polls"]
-            # $addToSet makes a repeated write harmless. Usually, the document of the day exists, and this is
-            # the only command.
-            if polls.update_one(own, added).matched_count:
-                return
-            # The first poll of a day creates its document and deletes the days that are too old.
-            polls.update_one(own, {"$set": {"url": key, "day": day}, **added}, upsert=True)
-            polls.delete_many({"url": key, "day": {"$lte": day - KEEP_DAYS}})
+        polls = self.database["polls"]
+        # $addToSet makes a repeated write harmless. Usually, the document of the day exists, and this is
+        # the only command.
+        if polls.update_one(own, added).matched_count:
+            return
+        # The first poll of a day creates its document and deletes the days that are too old.
+        polls.update_one(own, {"$set": {"url": key, "day": day}, **added}, upsert=True)
+        polls.delete_many({"url": key, "day": {"$lte": day - KEEP_DAYS}})
 
     def polls(self, url: str | None = None) -> Iterator[tuple[str, Poll]]:
         asked = {} if url is None else {"url": clean(url)}
@@ -176,9 +170,8 @@ class MongoSites(Repository, Sites):
     def add(self, records: Sequence[SiteRecord]) -> None:
         operations = [operation for record in records for operation in _adding(record)]
         if operations:
-            with self.server.readable() as database:
-                sites = database["sites"]
-                self.server.transact(lambda session: sites.bulk_write(operations, session=session))
+            sites = self.database["sites"]
+            self.server.transact(lambda session: sites.bulk_write(operations, session=session))
 
     def all(self, names: Collection[str] | None = None) -> dict[str, SiteRecord]:
         query = {} if names is None else {"_id": {"$in": [*map(clean, names)]}}
@@ -188,23 +181,20 @@ class MongoSites(Repository, Sites):
         return self._read({}, {"last_error_at": -1}, limit)
 
     def names(self, after: str, limit: int) -> list[str]:
-        with self.server.readable() as database:
-            sites, sources = (
-                [one[key] for one in found.find({key: {"$gt": after}}, {key: 1}).sort(key).limit(limit)]
-                for found, key in ((database["sites"], "_id"), (database["sources"], "source"))
-            )
+        sites, sources = (
+            [one[key] for one in found.find({key: {"$gt": after}}, {key: 1}).sort(key).limit(limit)]
+            for found, key in ((self.database["sites"], "_id"), (self.database["sources"], "source"))
+        )
         # If a list is full, further names may precede the last ones of the other list.
         known = min(some[-1] if len(some) == limit else chr(0x10FFFF) for some in (sites, sources))
         return sorted(name for name in {*sites, *sources} if name <= known)[:limit]
 
     def count(self, others: Collection[str] = ()) -> int:
-        with self.server.readable() as database:
-            known = database["sites"].count_documents({"_id": {"$in": [*map(clean, others)]}})
-            return database["sites"].estimated_document_count() + len(others) - known
+        known = self.database["sites"].count_documents({"_id": {"$in": [*map(clean, others)]}})
+        return self.database["sites"].estimated_document_count() + len(others) - known
 
     def _read(self, query: Document, order: Document, limit: int = 0) -> dict[str, SiteRecord]:
-        with self.server.readable() as database:
-            found = list(database["sites"].find(query).sort(order).limit(limit))
+        found = list(self.database["sites"].find(query).sort(order).limit(limit))
         return {
             document["_id"]: SiteRecord(
                 source=document["_id"],
@@ -231,17 +221,15 @@ class MongoActivity(Repository, Activity):
             added.append(UpdateOne({"_id": f"{name} {hour}"}, change, upsert=True))
             old.append(DeleteMany({"source": name, "hour": {"$lte": hour - KEEP_HOURS}}))
         if added:
-            with self.server.readable() as database:
-                # The driver sends consecutive operations of one kind as one command.
-                database["site_hours"].bulk_write([*added, *old], ordered=True)
+            # The driver sends consecutive operations of one kind as one command.
+            self.database["site_hours"].bulk_write([*added, *old], ordered=True)
 
     def hours(self, since: float, site: str = ALL) -> list[Hour]:
         query = {"source": clean(site), "hour": {"$gte": int(since // HOUR)}}
-        with self.server.showing() as database:
-            return [
-                Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})
-                for one in database["site_hours"].find(query).sort("hour", 1)
-            ]
+        return [
+            Hour(one["source"], one["hour"], {name: one[name] for name in COUNTED if one.get(name)})
+            for one in self.shown["site_hours"].find(query).sort("hour", 1)
+        ]
 
     def trends(self, since: float) -> dict[str, dict[int, int]]:
         # the source "" stands for all sites together
@@ -252,9 +240,8 @@ class MongoActivity(Repository, Activity):
             {"$group": {"_id": key, "articles": {"$sum": "$articles"}}},
         ]
         found: dict[str, dict[int, int]] = {}
-        with self.server.showing() as database:
-            for row in database["site_hours"].aggregate(steps):
-                found.setdefault(row["_id"]["source"], {})[int(row["_id"]["day"])] = int(row["articles"])
+        for row in self.shown["site_hours"].aggregate(steps):
+            found.setdefault(row["_id"]["source"], {})[int(row["_id"]["day"])] = int(row["articles"])
         return found
 
     def watched_since(self) -> dict[str, float]:
@@ -263,25 +250,23 @@ class MongoActivity(Repository, Activity):
             {"$sort": {"source": 1, "hour": 1}},
             {"$group": {"_id": "$source", "first": {"$first": "$hour"}}},
         ]
-        with self.server.showing() as database:
-            return {row["_id"]: float(row["first"] * HOUR) for row in database["site_hours"].aggregate(steps)}
+        return {row["_id"]: float(row["first"] * HOUR) for row in self.shown["site_hours"].aggregate(steps)}
 
     def arrivals(self, limit: int) -> list[Arrival]:
         if limit <= 0:
             return []
         # Only articles with version 1 are read, because later versions have the time of a later fetch.
         wanted = {"source": 1, "published_at": 1, "published_precision": 1, "fetched_at": 1}
-        with self.server.showing() as database:
-            found = database["articles"].find({"version": 1}, wanted).sort({"fetched": -1, "_id": -1})
-            return [
-                Arrival(
-                    one["source"],
-                    one["published_at"],
-                    one["published_precision"] in ("second", "minute"),
-                    one["fetched_at"],
-                )
-                for one in found.limit(limit)
-            ]
+        found = self.shown["articles"].find({"version": 1}, wanted).sort({"fetched": -1, "_id": -1})
+        return [
+            Arrival(
+                one["source"],
+                one["published_at"],
+                one["published_precision"] in ("second", "minute"),
+                one["fetched_at"],
+            )
+            for one in found.limit(limit)
+        ]
 
 
 def poll_key(url: str, day: int) -> bytes:
@@ -344,23 +329,21 @@ class MongoNotes(Repository, Notes):
     def save(self, kind: str, key: str, note: Mapping[str, Any]) -> None:
         kept_kind, kept_key = key_of(kind, key)
         document = {"kind": kept_kind, "key": kept_key, "body": packed_note(key, note)}
-        with self.server.readable() as database:
-            name = {"_id": note_key(kept_kind, kept_key)}
-            database["notes"].update_one(name, {"$set": document}, upsert=True)
+        name = {"_id": note_key(kept_kind, kept_key)}
+        self.database["notes"].update_one(name, {"$set": document}, upsert=True)
 
     def swap(self, kind: str, key: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> bool:
         kept_kind, kept_key = key_of(kind, key)
         name, body = note_key(kept_kind, kept_key), packed_note(key, new)
-        with self.server.readable() as database:
-            notes = database["notes"]
-            # The old body is part of the query, so a note that another worker has changed is not replaced.
-            if old is not None:
-                known = {"_id": name, "body": packed_note(key, old)}
-                return notes.update_one(known, {"$set": {"body": body}}).matched_count > 0
-            try:
-                notes.insert_one({"_id": name, "kind": kept_kind, "key": kept_key, "body": body})
-            except DuplicateKeyError:
-                return False
+        notes = self.database["notes"]
+        # The old body is part of the query, so a note that another worker has changed is not replaced.
+        if old is not None:
+            known = {"_id": name, "body": packed_note(key, old)}
+            return notes.update_one(known, {"$set": {"body": body}}).matched_count > 0
+        try:
+            notes.insert_one({"_id": name, "kind": kept_kind, "key": kept_key, "body": body})
+        except DuplicateKeyError:
+            return False
         return True
 
     def swap_many(self, swaps: Sequence[Swap]) -> list[bool]:
@@ -378,18 +361,15 @@ class MongoNotes(Repository, Notes):
 
     def get_many(self, names: Sequence[NoteName]) -> dict[NoteName, dict[str, Any]]:
         keys = {note_key(*key_of(*name)): name for name in names}
-        with self.server.readable() as database:
-            found = database["notes"].find({"_id": {"$in": list(keys)}})
-            return {keys[document["_id"]]: unpacked_note(document["body"]) for document in found}
+        found = self.database["notes"].find({"_id": {"$in": list(keys)}})
+        return {keys[document["_id"]]: unpacked_note(document["body"]) for document in found}
 
     def all(self, kind: str) -> dict[str, dict[str, Any]]:
-        with self.server.readable() as database:
-            found = database["notes"].find({"kind": key_of(kind, "")[0]})
-            return {document["key"]: unpacked_note(document["body"]) for document in found}
+        found = self.database["notes"].find({"kind": key_of(kind, "")[0]})
+        return {document["key"]: unpacked_note(document["body"]) for document in found}
 
     def forget(self, kind: str, key: str) -> bool:
-        with self.server.readable() as database:
-            return database["notes"].delete_one({"_id": note_key(*key_of(kind, key))}).deleted_count > 0
+        return self.database["notes"].delete_one({"_id": note_key(*key_of(kind, key))}).deleted_count > 0
 
 
 def _swap_all(database: Collections, swaps: Sequence[Swap], session: Session) -> None:

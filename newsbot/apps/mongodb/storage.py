@@ -42,7 +42,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import DuplicateKeyError, OperationFailure
 
 from newsbot.apps.mongodb import articles
-from newsbot.apps.mongodb.articles import MongoArticles, MongoTexts, texts_had
+from newsbot.apps.mongodb.articles import MongoArticles, MongoStories, MongoTexts, texts_had
 from newsbot.apps.mongodb.client import (
     Collections,
     Document,
@@ -57,7 +57,6 @@ from newsbot.apps.mongodb.client import (
 )
 from newsbot.apps.mongodb.pages import MongoPages, MongoWaitingLinks
 from newsbot.apps.mongodb.sources import MongoActivity, MongoNotes, MongoSites, MongoSources
-from newsbot.apps.mongodb.stories import MongoStories
 from newsbot.errors import DataError, SchemaError
 from newsbot.items import batched
 from newsbot.pages.text.words import clean
@@ -244,62 +243,53 @@ class MongoRemoval(Repository, Removal):
 
     def addresses(self, canonical_urls: Sequence[str]) -> list[str]:
         leading = {"article": {"$in": [fingerprint(clean(url)) for url in canonical_urls]}}
-        with self.server.readable() as database:
-            urls = {one["_id"]: str(one["url"]) for one in database["aliases"].find(leading)}
-            for one in database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
-                del urls[one["_id"]]  # the alias has become an article, so it is no longer an alias
+        urls = {one["_id"]: str(one["url"]) for one in self.database["aliases"].find(leading)}
+        for one in self.database["articles"].find({"_id": {"$in": list(urls)}}, {"_id": 1}):
+            del urls[one["_id"]]  # the alias has become an article, so it is no longer an alias
         return list(urls.values())
 
     def articles(self, canonical_urls: Sequence[str]) -> int:
         urls = [clean(url) for url in dict.fromkeys(canonical_urls)]
         keys = [fingerprint(url) for url in urls]
-        with self.server.readable() as database:
-            # This is done before the removal. If the removal fails, the call can be repeated.
-            these = strings(*urls)
-            database["articles"].update_many({"duplicate_of": these}, {"$set": {"duplicate_of": None}})
-            database["articles"].update_many({"derived_from": these}, {"$pull": {"derived_from": these}})
-            return sum(
-                self.server.transact(partial(_remove_articles, database, some))
-                for some in batched(keys, _AT_ONCE)
-            )
+        # This is done before the removal. If the removal fails, the call can be repeated.
+        these = strings(*urls)
+        self.database["articles"].update_many({"duplicate_of": these}, {"$set": {"duplicate_of": None}})
+        self.database["articles"].update_many({"derived_from": these}, {"$pull": {"derived_from": these}})
+        return sum(
+            self.server.transact(partial(_remove_articles, self.database, some))
+            for some in batched(keys, _AT_ONCE)
+        )
 
     def pages(self, fingerprints: Sequence[bytes]) -> int:
         keys = {"$in": list(dict.fromkeys(fingerprints))}
-        with self.server.readable() as database:
-            return database["pages"].delete_many({"_id": keys}).deleted_count
+        return self.database["pages"].delete_many({"_id": keys}).deleted_count
 
     def sources(self, urls: Sequence[str]) -> int:
         given = {"$in": [clean(url) for url in urls]}
-        with self.server.readable() as database:
-            database["polls"].delete_many({"url": given})
-            return database["sources"].delete_many({"_id": given}).deleted_count
+        self.database["polls"].delete_many({"url": given})
+        return self.database["sources"].delete_many({"_id": given}).deleted_count
 
     def site(self, site: str) -> None:
-        with self.server.readable() as database:
-            database["sites"].delete_one({"_id": clean(site)})
-            database["site_hours"].delete_many({"source": clean(site)})
+        self.database["sites"].delete_one({"_id": clean(site)})
+        self.database["site_hours"].delete_many({"source": clean(site)})
 
     def old_versions(self, before: datetime) -> int:
-        with self.server.readable() as database:
-            return database["versions"].count_documents(_fetched_before(before))
+        return self.database["versions"].count_documents(_fetched_before(before))
 
     def drop_versions(self, before: datetime, limit: int) -> int:
-        with self.server.readable() as database:
-            found = database["versions"].find(_fetched_before(before), {"_id": 1}).limit(limit)
-            keys = [one["_id"] for one in found]
-            return database["versions"].delete_many({"_id": {"$in": keys}}).deleted_count
+        found = self.database["versions"].find(_fetched_before(before), {"_id": 1}).limit(limit)
+        keys = [one["_id"] for one in found]
+        return self.database["versions"].delete_many({"_id": {"$in": keys}}).deleted_count
 
     def old_pages(self, before: float) -> int:
-        with self.server.readable() as database:
-            return database["pages"].count_documents(_slimmable(before))
+        return self.database["pages"].count_documents(_slimmable(before))
 
     def slim_pages(self, before: float, limit: int) -> int:
         less = {"$set": {"history": [], "referrers": []}, "$unset": {"referrer_bits": ""}}
-        with self.server.readable() as database:
-            pages = database["pages"]
-            # The update checks the condition again: the page may have been fetched in the meantime.
-            keys = [one["_id"] for one in pages.find(_slimmable(before), {"_id": 1}).limit(limit)]
-            return pages.update_many({"_id": {"$in": keys}, **_slimmable(before)}, less).modified_count
+        pages = self.database["pages"]
+        # The update checks the condition again: the page may have been fetched in the meantime.
+        keys = [one["_id"] for one in pages.find(_slimmable(before), {"_id": 1}).limit(limit)]
+        return pages.update_many({"_id": {"$in": keys}, **_slimmable(before)}, less).modified_count
 
 
 def _remove_articles(database: Collections, given: Sequence[bytes], session: Session) -> int:

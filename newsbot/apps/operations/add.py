@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from itertools import islice
 from pathlib import Path
 
 from newsbot.apps.operations.sources import chosen_site
@@ -125,8 +124,6 @@ PRIORITY = 100.0
 It is higher than the priority of any entry that the crawl found.
 """
 BATCH = 1000
-LOOKED_AT = 1000
-"""Maximum number of pages of a site that are read to find out whether one of its hosts is known."""
 
 
 def entry_by_hand(url: str, rules: RuleSet, kind: Kind | None, now: float, rule: Rule | None = None) -> Entry:
@@ -158,18 +155,13 @@ def queue_by_hand(
     now = time.time()
     for entry in {entry.host: entry for entry in entries}.values():
         rule = rules.for_url(entry.url)
-        # The delay of a known host is not replaced, because the crawl may have increased it.
-        if not _host_is_known(storage, rule.domain, entry.host):
-            frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency)
+        # The crawl may have increased the delay of a known host.
+        frontier.set_politeness(entry.host, delay=rule.delay, concurrency=rule.concurrency, at_least=True)
     verdicts: list[Added] = []
     for batch in batched(entries, BATCH):
         storage.pages.discover([page_for(entry, now) for entry in batch])
         verdicts += frontier.add(batch, force=True)
     return verdicts
-
-
-def _host_is_known(storage: Storage, domain: str, host: str) -> bool:
-    return any(page.host == host for page in islice(storage.pages.iter(site=domain), LOOKED_AT))
 
 
 def _must_be_allowed(entries: Iterable[Entry], notes: Notes) -> None:

@@ -12,16 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from newsbot.apps.numbers import iso_of
 from newsbot.apps.operations.remove import removal_of
 from newsbot.apps.operations.verdict import in_words
-from newsbot.backends import data_file, not_crawled, open_rules, queued, stored
+from newsbot.backends import data_file, not_crawled, open_rules, open_storage, queued, stored
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted, when
 from newsbot.clock import iso, utc
+from newsbot.config.settings import SettingsLike
 from newsbot.errors import ArgumentError, DataUnavailable
 from newsbot.frontier.base import ASIDE, Entry, Frontier, HostCopy, Known
 from newsbot.items import (
@@ -36,9 +38,8 @@ from newsbot.items import (
     read_reason,
 )
 from newsbot.pages.rules import RuleSet
-from newsbot.pages.rules.learn import LearnedRule
 from newsbot.pages.rules.rule import Match, Rule, classify
-from newsbot.ranking.families import SiteFamilies, family_of, lacking, read_site, reason_for
+from newsbot.ranking.families import SiteFamilies, lacking, read_site, reason_for
 from newsbot.ranking.judging import Judgement, judge
 from newsbot.ranking.url_learning import kept, learns, session_keys
 from newsbot.storage.base import Storage, WaitingLink
@@ -81,10 +82,8 @@ class Explanation:
     """If the URL is blocked: the URL or domain that was removed, and the note of the removal."""
     pace: HostCopy | None = None
     """Delay and pauses of the URL's host."""
-    families: SiteFamilies | None = None
+    families: SiteFamilies
     """The families of the site's addresses."""
-    family: str = ""
-    """The family of the URL."""
     waiting: WaitingLink | None = None
     """The link, if it waits until its family is open."""
 
@@ -108,32 +107,27 @@ class Explanation:
         return self.article.canonical_url
 
 
-def explain(
-    url: str, rules: RuleSet, storage: Storage | None, frontier: Frontier | None, *, now: float
-) -> Explanation:
+def explain(url: str, rules: RuleSet, storage: Storage, frontier: Frontier, *, now: float) -> Explanation:
     """Return what is known about ``url``.
 
-    ``storage`` and ``frontier`` are None if nothing has been crawled. ``now`` is in POSIX seconds. Raises
-    ``ValueError`` if ``url`` is not an absolute http(s) URL, and subclasses of
-    :class:`newsbot.errors.DataError`.
+    ``now`` is in POSIX seconds. Raises ``ValueError`` if ``url`` is not an absolute http(s) URL, and
+    subclasses of :class:`newsbot.errors.DataError`.
     """
-    if storage:
-        # The crawl drops learned session parameters from URLs. They are dropped here too, because otherwise
-        # the fingerprint would differ.
-        rules = rules.dropping(session_keys(storage.notes))
+    # The crawl drops learned session parameters from URLs. They are dropped here too, because otherwise the
+    # fingerprint would differ.
+    rules = rules.dropping(session_keys(storage.notes))
     rule = rules.for_url(url)
     canonical = canonicalize(url, rule.drop_query)
-    key = fingerprint(canonical)
-    page = storage.pages.get([key]).get(key) if storage else None
+    key, host = fingerprint(canonical), host_key(url)
+    page = storage.pages.get([key]).get(key)
     if page is not None:  # an item of a feed may be on another host, but belongs to the feed's site
         rule = rules.get(page.source) or rule
     # An older version of the rule may have dropped other parameters. So the article is looked up with and
     # without the parameters that the rule drops now.
-    article = (
-        (storage.articles.get(canonical) or storage.articles.get(canonicalize(url))) if storage else None
-    )
+    article = storage.articles.get(canonical) or storage.articles.get(canonicalize(url))
+    learned = kept(storage.notes, rule.domain)[1] if learns(rule) else None
     link = Link(url=url, where=Where.BODY)
-    host = host_key(url)
+    lists = (one.kind.is_listing for one in storage.sources.all(rule.domain))
     return Explanation(
         url=url,
         canonical_url=canonical,
@@ -142,30 +136,19 @@ def explain(
         rule=rule,
         has_rule=rules.get(rule.domain) is not None,
         match=classify(rule, canonical),
-        judgement=judge(
-            link, rule, depth=page.depth if page else 1, now=utc(now), learned=_learned(storage, rule)
-        ),
-        is_listed=bool(rule.feeds or rule.sitemaps or _lists(storage, rule)),
+        judgement=judge(link, rule, depth=page.depth if page else 1, now=utc(now), learned=learned),
+        is_listed=bool(rule.feeds or rule.sitemaps or any(lists)),
         page=page,
-        known=frontier.known([key], [host]).get(key) if frontier else None,
-        entry=frontier.entry(key, host) if frontier else None,
-        families=read_site(storage.notes, rule.domain) if storage else None,
-        family=family_of(canonical),
-        waiting=storage.waiting.get([key]).get(key) if storage else None,
+        known=frontier.known([key], [host]).get(key),
+        entry=frontier.entry(key, host),
+        families=read_site(storage.notes, rule.domain),
+        waiting=storage.waiting.get([key]).get(key),
         article=article,
-        versions=len(storage.articles.versions(article.canonical_url)) if storage and article else 0,
-        story=others_of_story(storage, article, MAX_MEMBERS) if storage and article else (),
-        removed=removal_of(storage.notes, key, host) if storage else None,
-        pace=frontier.host(host) if frontier else None,
+        versions=len(storage.articles.versions(article.canonical_url)) if article else 0,
+        story=others_of_story(storage, article, MAX_MEMBERS) if article else (),
+        removed=removal_of(storage.notes, key, host),
+        pace=frontier.host(host),
     )
-
-
-def _lists(storage: Storage | None, rule: Rule) -> bool:
-    return storage is not None and any(one.kind.is_listing for one in storage.sources.all(rule.domain))
-
-
-def _learned(storage: Storage | None, rule: Rule) -> LearnedRule | None:
-    return kept(storage.notes, rule.domain)[1] if storage and learns(rule) else None
 
 
 def others_of_story(storage: Storage, article: Article, limit: int) -> Sequence[Article]:
@@ -243,7 +226,7 @@ def conclusion(facts: Explanation) -> tuple[str, str]:
         return "It is stored. To read it", f"{PROGRAM} articles show '{facts.article.canonical_url}'"
     if facts.match.denied:
         return "The rule denies it. To see the rule", f"{PROGRAM} rules show '{facts.url}'"
-    if facts.waiting is not None and facts.families is not None:
+    if facts.waiting is not None:
         return _waits(facts.waiting, facts.families)
     return _of_page(facts)
 
@@ -612,10 +595,12 @@ def why(call: Call) -> None:
     """Print all data about a URL, even if no crawl has seen it yet."""
     now = time.time()
     with ExitStack() as stack:
-        storage = frontier = None  # without data, only the rules are used, and no data file is created
-        if call.settings.get("MONGO_URI") or call.settings.get("REDIS_URL") or _has_data(call):
-            storage = stack.enter_context(stored(call.settings))
-            frontier = stack.enter_context(queued(call.settings))
+        settings: SettingsLike = call.settings
+        has_data = settings.get("MONGO_URI") or settings.get("REDIS_URL") or _has_data(call)
+        if not has_data:  # only the rules are used, and no data file is created
+            settings = {"NEWSBOT_DATA": stack.enter_context(TemporaryDirectory(prefix="newsbot-"))}
+            open_storage(settings).close()
+        storage, frontier = stack.enter_context(stored(settings)), stack.enter_context(queued(settings))
         try:
             facts = explain(call.options.url, open_rules(call.settings), storage, frontier, now=now)
         except ValueError as error:
@@ -625,7 +610,7 @@ def why(call: Call) -> None:
     else:
         for line in lines(facts, now):
             call.text(line)
-        if storage is None:
+        if not has_data:
             call.note(not_crawled(call.settings))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from newsbot.apps.numbers import iso_of, percent, share, utc_of
 from newsbot.apps.operations.notifier_trust import Notifier, notifiers
-from newsbot.apps.operations.verdict import Verdict, alarms, in_words, line_of, verdict
+from newsbot.apps.operations.verdict import alarms, in_words, line_of, verdict
 from newsbot.backends import open_rules, queued, stored
 from newsbot.cli.command import Action, Argument, Call, plain, positive
 from newsbot.cli.program import PROGRAM
@@ -229,15 +229,14 @@ def sources(call: Call) -> None:
         aside = frontier.aside(LISTED)
         number = frontier.counts()["aside"]
         waiting = waiting_rows(storage.notes, {site.domain for site in sites})
-        repeated = storage.texts.repeated(limit=OF_ALL_SITES if call.options.domain else MOST_REPEATED)
+        repeated = storage.texts.repeated(limit=OF_ALL_SITES if chosen else MOST_REPEATED)
         found = verdict(call.settings, storage, frontier, rules, now)
-        senders = [] if call.options.domain or call.options.failing else notifiers(storage.notes, now)
-    if call.options.domain:
-        fallen = {domain: text for domain, text in fallen.items() if domain == sites[0].domain}
-    said = _said(call, found, now)
-    if call.options.domain:
-        repeated = [one for one in repeated if one.source == sites[0].domain][:MOST_REPEATED]
-        aside = [entry for entry in aside if entry.data.get("source") == sites[0].domain]
+        senders = [] if chosen or call.options.failing else notifiers(storage.notes, now)
+    said = [] if chosen else [line_of(found, now)]
+    if chosen:
+        fallen = {domain: text for domain, text in fallen.items() if domain == chosen}
+        repeated = [one for one in repeated if one.source == chosen][:MOST_REPEATED]
+        aside = [entry for entry in aside if entry.data.get("source") == chosen]
         # The frontier can count set-aside entries only for all sites together. For one site, the list is
         # counted.
         number = len(aside)
@@ -280,7 +279,7 @@ def sources(call: Call) -> None:
     else:
         # A crawl finds hundreds of sections. Without DOMAIN, sections are shown only if a rule names them.
         named = {url for site in sites for url in site.named}
-        shown = [one for one in all_sources if call.options.domain or one.url in named]
+        shown = [one for one in all_sources if chosen or one.url in named]
         shown.sort(key=lambda one: not _fails(one))
     call.table(SOURCE_COLUMNS, (_source_cells(one, now) for one in shown))
     left_out = len(all_sources) - len(shown)
@@ -319,11 +318,6 @@ def _page(
     if call.options.failing:
         sites = [site for site in sites if site.domain in fallen or any(map(_fails, site.sources))]
     return sites, names[limit - 1] if len(names) > limit else None
-
-
-def _said(call: Call, found: Verdict, now: float) -> list[str]:
-    """Return the line with the verdict on the crawl. The list is empty with DOMAIN."""
-    return [] if call.options.domain else [line_of(found, now)]
 
 
 def aside_lines(aside: Sequence[Entry], number: int) -> Iterator[str]:

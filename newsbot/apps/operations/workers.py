@@ -22,8 +22,17 @@ from typing import Any
 
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
-from newsbot.apps.progress.display import LiveDisplay, line, picture, wants_live_display
-from newsbot.apps.progress.summary import COLUMNS, Rates, closing_lines, figures, site_rows
+from newsbot.apps.progress.display import (
+    COLUMNS,
+    LiveDisplay,
+    Rates,
+    closing_lines,
+    figures,
+    line,
+    picture,
+    site_rows,
+    wants_live_display,
+)
 from newsbot.backends import place_of_data
 from newsbot.cli.command import Action, Argument, Call, positive
 from newsbot.cli.program import PROGRAM

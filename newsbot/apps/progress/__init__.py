@@ -1,8 +1,7 @@
 """Shows the state of a crawl while it runs and at its end.
 
-* ``display``: a live display on a terminal, or log lines
-* ``summary``: totals, rates and a row for each site, from the stats of a crawl, and the table at its end
-* ``statsfile``: the stats as a file for other programs
+* ``display``: totals, rates and a row for each site, from the stats of a crawl; a live display on a terminal,
+  or log lines; the table at the end; the stats as a file for other programs
 """
 
 from newsbot.config.apps import App
@@ -14,8 +13,8 @@ APP = App(
     components={
         "EXTENSIONS": {
             "newsbot.apps.progress.display.Progress": 500,
-            "newsbot.apps.progress.summary.Summary": 510,
-            "newsbot.apps.progress.statsfile.StatsFile": 520,
+            "newsbot.apps.progress.display.Summary": 510,
+            "newsbot.apps.progress.display.StatsFile": 520,
         }
     },
 )

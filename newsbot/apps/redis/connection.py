@@ -10,9 +10,7 @@ and REDIS_PARAMS (with ``redis_cls``, for example ``redis.cluster.RedisCluster``
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -20,71 +18,16 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from weakref import WeakKeyDictionary, ref
 
 import redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode
-from redis.connection import ConnectionPool
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 from scrapy_redis.connection import get_redis_from_settings
 
 from newsbot.config.settings import SettingsLike
 from newsbot.errors import DataError, DataFull, DataUnavailable
-
-FEW = 20
-"""A pool that may have at most this number of connections is small.
-
-:func:`give_back` returns each connection to a small pool, so that other threads need not wait for it. It
-keeps the connections of larger pools.
-"""
-
-_ready: WeakKeyDictionary[ConnectionPool, deque[ref[Any]]] = WeakKeyDictionary()
-"""Idle connections by pool.
-
-The references are weak, because a connection refers to its pool and would keep the pool alive.
-"""
-
-
-def take(pool: ConnectionPool) -> Any:
-    """Return a ``redis.Connection`` for one command. Thread-safe. Raises the errors of redis-py.
-
-    A connection that the server has closed, or that has an unread response, is closed here and reconnects
-    with the next command. A forked process opens its own connections.
-    """
-    ready = _ready.get(pool)
-    try:
-        connection = ready.pop()() if ready else None
-    except IndexError:  # another thread took the last connection
-        connection = None
-    if connection is None or connection.pid != os.getpid():
-        return pool.get_connection()
-    try:
-        stale = connection.can_read()
-    except (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError):
-        stale = True
-    if stale:
-        connection.disconnect()
-    return connection
-
-
-def give_back(pool: ConnectionPool, connection: Any) -> None:
-    """Keep a connection for the next command, after its response was read."""
-    if pool.max_connections <= FEW:
-        pool.release(connection)
-    else:
-        _ready.setdefault(pool, deque()).append(ref(connection))
-
-
-def give_up(pool: ConnectionPool, connection: Any) -> None:
-    """Close a connection after an error, because a late response may still arrive on it.
-
-    The pool reconnects it later.
-    """
-    connection.disconnect()
-    pool.release(connection)
-
 
 TIMEOUT = 5.0
 """Default timeout in seconds, for connecting and for a response. REDIS_PARAMS overrides it."""
@@ -271,20 +214,19 @@ def _send(client: redis.Redis, *command: Argument) -> Any:
     pool = getattr(client, "connection_pool", None)
     if pool is None:
         return _send_to_cluster(client, *command)
-    connection = take(pool)
+    connection = pool.get_connection()
     try:
         connection.send_command(*command)
-        answer = connection.read_response()
+        return connection.read_response()
     except redis.exceptions.ResponseError:  # the response was complete, so the connection stays usable
-        give_back(pool, connection)
         raise
     except BaseException:
         # BaseException includes Ctrl-C. Without this handler, the response to this command would be read as
         # the response to the next command.
-        give_up(pool, connection)
+        connection.disconnect()
         raise
-    give_back(pool, connection)
-    return answer
+    finally:
+        pool.release(connection)
 
 
 def _send_to_cluster(client: redis.Redis, *command: Argument) -> Any:

@@ -16,39 +16,47 @@ Three kinds of words are excluded without a word list:
 * Dates and amounts: words with a character that is not a letter are not counted.
 
 An article counts only for its strongest word. Otherwise ten words of one event would fill the list.
+
+Each search first updates the index for a short time. ``scrapy serve`` updates it continuously. Only one
+process writes at a time, while it holds a lock on a file beside the index. The operating system releases the
+lock when the process ends, even if the process is killed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import re
+import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
-from itertools import islice
+from functools import cached_property, partial
+from itertools import accumulate, islice
 from math import log
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Protocol
 
 from newsbot.apps.followers.following import Follower
 from newsbot.apps.operations.verdict import Sign, State
 from newsbot.apps.search.events import event_key
-from newsbot.apps.search.following import AT_ONCE, IndexFollower, Library, Tell, Updater
-from newsbot.apps.search.index import Conditions, Counts, FirstReport, Row, Sampled, SearchIndex
-from newsbot.apps.search.labels import NO_LABELS, Labels, open_labels
+from newsbot.apps.search.index import Conditions, Counts, FirstReport, Generation, Row, Sampled, SearchIndex
 from newsbot.apps.search.query import (
     FORM,
+    NO_LABELS,
     POST,
     Hit,
+    Labels,
     Mark,
     Query,
     Tagged,
     describe,
     expression,
     expression_of,
+    open_labels,
     parse,
     ranking,
     stems_of,
@@ -60,8 +68,200 @@ from newsbot.errors import RecordBusy
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.rules.load import PresentRules
 from newsbot.pages.text.words import placed_stems, stemming
+from newsbot.storage.articles import Change, Changes
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
+
+AT_ONCE = 500
+"""Maximum number of changes that are read and written in one batch."""
+IN_BULK = 4
+"""Number of batches that are written together if there is no time limit. Each batch writes most pages of the
+file, because most stems are in it."""
+_LOOK = 0.02
+"""Seconds between two checks whether another process is still updating the index."""
+Tell = Callable[[int], None]
+"""A function that is called with the number of articles written so far."""
+
+
+class Library(Protocol):
+    """The part of :class:`newsbot.storage.articles.Articles` that searches use."""
+
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        """Return articles by key. Unknown keys are left out."""
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        """Return the newest articles that match."""
+
+    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """Stream the articles that match."""
+
+    def count(self, where: ArticleFilter | None = None) -> int:
+        """Return the number of matching articles."""
+
+    def changes_after(self, cursor: str) -> int:
+        """Return approximately how many changes come after a cursor."""
+
+    def changes_since(self, cursor: str = "", limit: int = AT_ONCE) -> Changes:
+        """Return at most ``limit`` changes since a cursor. An empty cursor is before the first change."""
+
+
+class IndexFollower(Follower):
+    """Writes changes to one index (:class:`newsbot.apps.followers.following.Follower`)."""
+
+    def __init__(self, path: Path, labels: Labels = NO_LABELS) -> None:
+        """``path`` is the file of the index."""
+        self._path, self._labels = path, labels
+        self._lock = path.with_suffix(".lock")
+
+    @cached_property
+    def _index(self) -> SearchIndex:
+        """The index. SQLite allows only the thread that opens a file to use it."""
+        return SearchIndex(self._path, self._labels)
+
+    def position(self) -> str:
+        """Return the position of the index that is being built, or of the only one.
+
+        An index with other labels is rebuilt from the first change.
+        """
+        target = self._index.generations()[-1]
+        return "" if self._is_outdated(target) else target.cursor
+
+    def take(self, changes: Changes) -> None:
+        """Write changes to the index, unless another process is updating it."""
+        with _locked(self._lock) as mine:
+            if mine:
+                for _ in self._write(self._index.generations()[-1], changes):
+                    pass
+
+    def close(self) -> None:
+        """Close the index."""
+        if "_index" in vars(self):
+            self._index.close()
+
+    def _is_outdated(self, target: Generation) -> bool:
+        return target.labels != self._labels.version()
+
+    def _write(self, target: Generation, changes: Changes) -> Iterator[int]:
+        """Write one batch to a generation. Yield the number of changes, and 0 after each step of merging."""
+        # the index is of another storage, or was made with other labels
+        if (changes.restarted and target.cursor) or self._is_outdated(target):
+            self._index.keep_active()
+            self._index.begin()
+            return
+        # the cursor can move without a change, for example from empty to the beginning of the numbering
+        if changes.found or changes.cursor != target.cursor:
+            found = [(one.fingerprint, one.article) for one in changes.found]
+            # If another process has written in the meantime, the cursor is read again.
+            if not self._index.take(target, found, changes.cursor):
+                return
+            while self._index.merge(target.number):
+                yield 0  # the caller can stop between two steps of merging
+        yield len(changes.found)
+        if len(changes.found) < AT_ONCE and not target.active:
+            self._index.activate(target.number)
+
+
+class Updater(IndexFollower):
+    """Writes the changes of one storage to one index. An index of another storage is rebuilt."""
+
+    def __init__(self, index: SearchIndex, source: Library) -> None:
+        super().__init__(index.path, index.labels)
+        self._index = index
+        self._source = source
+
+    def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
+        """Write changes to the index for at most ``seconds`` (None: until all are written).
+
+        Return True if the index is complete. ``tell`` is called after each batch. If another process is
+        updating the index, wait for it. With a time limit, do not wait for a process that rebuilds the index,
+        because this can take many minutes.
+        """
+        give_up = None if seconds is None else time.monotonic() + seconds
+        while True:
+            with _locked(self._lock) as mine:
+                if mine:
+                    for written in accumulate(self._steps(in_bulk=give_up is None)):
+                        tell(written)
+                        if _over(give_up):
+                            return self.is_current()
+                    return True
+            if self.is_current():
+                return True
+            if _over(give_up) or (give_up is not None and self._is_remade()):
+                return False
+            time.sleep(_LOOK)
+
+    def remake(self, tell: Tell = lambda _number: None) -> bool:
+        """Rebuild the index. Searches use the old index until the new one is complete.
+
+        Return False if nothing was done because another process is updating the index.
+        """
+        with _locked(self._lock) as mine:
+            if mine:
+                self._index.keep_active()
+                self._index.begin()
+                for written in accumulate(self._steps(in_bulk=True)):
+                    tell(written)
+        return mine
+
+    def change(self, work: Callable[[], None]) -> bool:
+        """Call ``work``, which changes files of the index. Return False if another process is writing."""
+        with _locked(self._lock) as mine:
+            if mine:
+                work()
+        return mine
+
+    def is_current(self) -> bool:
+        """Return True if the active index has all changes of the storage."""
+        known = self._index.generations()
+        if len(known) != 1 or self._is_outdated(known[0]):  # the index is being rebuilt, or has to be
+            return False
+        changes = self._source.changes_since(known[0].cursor, 1)
+        # If the numbering was restarted, the storage was replaced. An index with an empty cursor is new and
+        # not outdated.
+        return not changes.found and not (changes.restarted and known[0].cursor)
+
+    def waiting(self) -> int:
+        """Return approximately how many changes the active index does not have yet."""
+        if self.is_current():
+            return 0
+        # The index of another storage must be rebuilt, even if that storage has no articles.
+        return max(1, self._source.changes_after(self._index.generations()[0].cursor))
+
+    def _is_remade(self) -> bool:
+        return len(self._index.generations()) > 1
+
+    def _steps(self, *, in_bulk: bool) -> Iterator[int]:
+        """Write batches until the index is complete. Yield the number of changes in each batch."""
+        at_once = AT_ONCE * IN_BULK if in_bulk else AT_ONCE
+        if in_bulk:
+            self._index.use_memory()
+        while True:
+            target = self._index.generations()[-1]  # the generation being built, or the only one
+            changes = self._source.changes_since(target.cursor, at_once)
+            yield from self._write(target, changes)
+            outdated = (changes.restarted and target.cursor) or self._is_outdated(target)
+            if target.active and not changes.found and not outdated:
+                return
+
+
+def _over(moment: float | None) -> bool:
+    return moment is not None and time.monotonic() >= moment
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Try to take the lock. Yield True if this process holds it within the block."""
+    # "a" creates the file and does not change it. The lock applies to the open file, so the content of the
+    # file does not matter.
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+
 
 Strength = Callable[[str, int], float]
 """A function that returns the log-likelihood ratio of a stem. The second argument is the number of today's
@@ -241,8 +441,8 @@ def _best(matches: list[_Match]) -> list[_Match]:
 
 
 def _cut(text: str, matches: list[_Match]) -> str:
-    start = _left_edge(text, matches[0][1] - _BEFORE if matches else 0)
-    end = _right_edge(text, max(start + WIDTH, matches[-1][2] if matches else 0))
+    start = _edge(text, matches[0][1] - _BEFORE if matches else 0, 1)
+    end = _edge(text, max(start + WIDTH, matches[-1][2] if matches else 0), -1)
     parts: list[str] = []
     place = start
     for _, first, after in matches:
@@ -253,24 +453,16 @@ def _cut(text: str, matches: list[_Match]) -> str:
     return f"{'…' if start > 0 else ''}{shown}{'…' if end < len(text) else ''}"
 
 
-def _left_edge(text: str, place: int) -> int:
-    if place <= 0:
-        return 0
-    # The edge moves to the right, so that the snippet does not begin in the middle of a word. A text without
-    # spaces is cut anyway.
-    for near in range(place, min(place + _WORD_END, len(text))):
-        if text[near - 1].isspace():
-            return near
-    return place
+def _edge(text: str, place: int, step: int) -> int:
+    """Return the place of a cut, moved to the right (``step`` 1) or to the left (-1) to the end of a word.
 
-
-def _right_edge(text: str, place: int) -> int:
-    if place >= len(text):
-        return len(text)
-    # The edge moves to the left, but not by more than _WORD_END, because texts without spaces have no word
-    # end.
-    for near in range(place, max(place - _WORD_END, 0), -1):
-        if text[near].isspace():
+    The place moves by less than _WORD_END, because texts without spaces have no word end.
+    """
+    if not 0 < place < len(text):
+        return min(max(place, 0), len(text))
+    limit = min(place + _WORD_END, len(text)) if step > 0 else max(place - _WORD_END, 0)
+    for near in range(place, limit, step):
+        if text[near - (step > 0)].isspace():
             return near
     return place
 
@@ -356,7 +548,7 @@ class RisingTerm:
     """Share of the articles of the 30 days before that have the word, 0 to 1."""
 
 
-class ArticleSearch:
+class ArticleSearch(Updater):
     """Full-text search over one storage, with the index file at ``path``. Only one thread may use an object.
 
     ``tagged`` returns the domains of the sites with a tag, and ``labels`` finds the labels of articles.
@@ -370,10 +562,8 @@ class ArticleSearch:
         tagged: Tagged = lambda _tag: (),
         labels: Labels = NO_LABELS,
     ) -> None:
-        self._tagged, self._labels = tagged, labels
-        self._index = SearchIndex(path, labels)
-        self._library = library
-        self._updater = Updater(self._index, library)
+        super().__init__(SearchIndex(path, labels), library)
+        self._tagged = tagged
 
     def find(
         self,
@@ -399,7 +589,7 @@ class ArticleSearch:
         if limit <= 0 or (parsed.empty and not parsed.blank):
             return []
         if parsed.blank:
-            newest = self._library.newest(replace(where, posts=False), limit=skip + limit)
+            newest = self._source.newest(replace(where, posts=False), limit=skip + limit)
             return [Hit(one, snippet(one.title, one.text, frozenset()), 0.0) for one in newest[skip:]]
         self._catch_up(patience)
         languages = self._index.languages()  # after the update, which can add a language
@@ -472,7 +662,7 @@ class ArticleSearch:
         """
         found = []
         for one in rising(self._index, now, limit):
-            articles = self._library.with_keys(one.keys[:READ_FOR_WORD]).values()
+            articles = self._source.with_keys(one.keys[:READ_FOR_WORD]).values()
             if word := _written(one.stem, articles):
                 found.append(RisingTerm(word, one.share, one.before))
         return found
@@ -520,7 +710,7 @@ class ArticleSearch:
         Articles that were removed, or that moved to another event with their story, are left out.
         """
         keys = self._index.members(event, limit)
-        found = self._library.with_keys(keys)
+        found = self._source.with_keys(keys)
         articles = [found[key] for key in keys if key in found]
         events = self.events_of(articles)  # a story that was joined later can have another event
         return [one for one in articles if events.get(one.canonical_url) == event]
@@ -537,10 +727,6 @@ class ArticleSearch:
         self._catch_up(CATCH_UP_SECONDS)
         return self._index.first_reports(since, until)
 
-    def follow(self, seconds: float | None = None, tell: Tell = lambda _number: None) -> bool:
-        """Update the index; see :meth:`newsbot.apps.search.following.Updater.follow`."""
-        return self._updater.follow(seconds, tell)
-
     def months_of(self, period: str) -> list[str]:
         """Return the months of a year (``2024``) or the month (``2024-05``) that the index has."""
         return self._index.months_of(period)
@@ -551,35 +737,23 @@ class ArticleSearch:
         Return False if nothing was done because another process is writing the index.
         """
         if folder is None:
-            return self._updater.change(partial(self._index.drop_months, months))
-        return self._updater.change(partial(self._index.move_months, months, folder))
-
-    def remake(self, tell: Tell = lambda _number: None) -> bool:
-        """Rebuild the index; see :meth:`newsbot.apps.search.following.Updater.remake`."""
-        return self._updater.remake(tell)
-
-    def waiting(self) -> int:
-        """Return the approximate number of articles that are not in the index yet."""
-        return self._updater.waiting()
+            return self.change(partial(self._index.drop_months, months))
+        return self.change(partial(self._index.move_months, months, folder))
 
     def interrupt(self) -> None:
         """Make a search in another thread fail with :class:`newsbot.errors.DataError`."""
         self._index.interrupt()
-
-    def close(self) -> None:
-        """Release the index file."""
-        self._index.close()
 
     def _parsed(self, query: str) -> Query:
         return parse(query, self._tagged, self._labels.named)
 
     def _catch_up(self, patience: float) -> None:
         with suppress(RecordBusy):  # another process is numbering the changes: search the index as it is
-            self._updater.follow(patience)
+            self.follow(patience)
 
     def _hit(self, article: Article, stems: frozenset[str], score: float) -> Hit:
         story = article.story
-        copies = 0 if story is None else self._library.count(ArticleFilter(story=story)) - 1
+        copies = 0 if story is None else self._source.count(ArticleFilter(story=story)) - 1
         shown = snippet(article.title, article.text, stems, stemming(article.language))
         return Hit(article, shown, score, max(0, copies))
 
@@ -599,7 +773,7 @@ class ArticleSearch:
 
         The index cannot return them, because it does not record which stories were joined.
         """
-        return {_key(one) for one in self._library.iter(ArticleFilter(story=story))}
+        return {_key(one) for one in self._source.iter(ArticleFilter(story=story))}
 
     def _of_event(self, event: str) -> set[bytes]:
         members = self.in_event(event, MAX_IN_EVENT)
@@ -609,7 +783,7 @@ class ArticleSearch:
     def _present(self, parts: Iterator[list[Row]]) -> Iterator[tuple[Row, Article]]:
         """Yield rows with their articles. Articles that have changed since they were indexed are left out."""
         for rows in parts:
-            articles = self._library.with_keys([row.key for row in rows])
+            articles = self._source.with_keys([row.key for row in rows])
             for row in rows:
                 article = articles.get(row.key)
                 if article is not None and article.version == row.version:
@@ -704,3 +878,67 @@ def signs(settings: SettingsLike, storage: Storage) -> Iterator[Sign]:
     if share < INDEXED:
         text = f"the search index has {share:.0%} of {counted(articles, 'article')}"
         yield Sign(text=text, page="/", state=State.INDEXING)
+
+
+def matches(
+    articles: Mapping[bytes, Article],
+    queries: Mapping[str, str],
+    tagged: Tagged,
+    labels: Labels = NO_LABELS,
+) -> dict[str, set[bytes]]:
+    """Return the keys of the articles that match each query, by name of the query.
+
+    ``articles`` are given by the fingerprints of their canonical URLs. ``tagged`` returns the sites of a tag,
+    and ``labels`` finds the labels of articles.
+    """
+    if not articles:
+        return {name: set() for name in queries}
+    with (
+        tempfile.TemporaryDirectory(prefix="newsbot-") as folder,
+        closing(ArticleSearch(Path(folder) / "search.db", _InMemory(articles), tagged, labels)) as index,
+    ):
+        index.follow()
+        return {
+            name: {fingerprint(hit.article.canonical_url) for hit in index.find(query, limit=len(articles))}
+            for name, query in queries.items()
+        }
+
+
+class _InMemory:
+    """A batch of articles in memory that :class:`ArticleSearch` can index.
+
+    It implements :class:`newsbot.apps.search.articles.Library`.
+    """
+
+    def __init__(self, articles: Mapping[bytes, Article]) -> None:
+        self._articles = articles
+
+    def changes_since(self, cursor: str = "", limit: int = 500) -> Changes:
+        """Return all articles at the first call, and none at later calls."""
+        found = [] if cursor else [Change(key, one) for key, one in self._articles.items()]
+        # Any text that is not empty can be the cursor after all articles.
+        return Changes(found[:limit], "all", restarted=not cursor)
+
+    def with_keys(self, keys: Sequence[bytes]) -> dict[bytes, Article]:
+        """Return the articles with these keys."""
+        return {key: self._articles[key] for key in keys if key in self._articles}
+
+    def iter(self, where: ArticleFilter | None = None) -> Iterator[Article]:
+        """Yield all articles, or only those of the story that the filter names.
+
+        Other filters are not used.
+        """
+        story = where.story if where else None
+        return (one for one in self._articles.values() if story is None or one.story == story)
+
+    def newest(self, where: ArticleFilter | None = None, *, limit: int) -> list[Article]:
+        """Return up to ``limit`` articles of a story, in any order."""
+        return list(self.iter(where))[:limit]
+
+    def count(self, where: ArticleFilter | None = None) -> int:
+        """Return the number of articles of a story."""
+        return sum(1 for _ in self.iter(where))
+
+    def changes_after(self, cursor: str) -> int:
+        """Return the number of articles for an empty cursor, and 0 for any other cursor."""
+        return 0 if cursor else len(self._articles)

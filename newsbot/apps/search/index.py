@@ -30,11 +30,12 @@ from typing import Any
 
 from newsbot.apps.search import events
 from newsbot.apps.search.events import Beginning, Events, end_of_beginning, event_key
-from newsbot.apps.search.labels import NO_LABELS, Labels
 from newsbot.apps.search.months import UNDATED, Months, Words, packed, stems_of, unpacked
 from newsbot.apps.search.query import (
     BETWEEN,
     EVERY,
+    NO_LABELS,
+    Labels,
     author_stem,
     label_mark,
     language_mark,

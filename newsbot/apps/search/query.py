@@ -7,23 +7,30 @@ adds a note on each correction to :attr:`Query.notes`.
 The expressions (https://www.sqlite.org/fts5.html, section 3) are for an index with four columns: the stems of
 the title, of the text and of the authors, and ``marks``. Marks are words that are added to each article: one
 mark that all articles have, one for the site, one for the language, one for the section, and one for each
-label (:mod:`newsbot.apps.search.labels`). Marks and the stems of authors begin with a character that does not
+label. Marks and the stems of authors begin with a character that does not
 occur in the stems of texts.
 
 Phrases of short words ("in the end") are expensive, because most articles have these words. So each pair of
 adjacent short stems is also a word of the index (:func:`pairs_of`), and a phrase is searched only in articles
 that have its pairs.
+
+Labels of articles, such as categories and places, come from other apps. An app registers the fields by which
+queries name them (:attr:`newsbot.config.apps.App.labels`). The labels of an article are words of the index.
+If the version of a field changes, the index is rebuilt, and searches use the old one until then.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import islice, pairwise
+from typing import Protocol
 
 from newsbot.clock import DATES, parse_moment
+from newsbot.config.apps import active_apps, known_apps, load
+from newsbot.config.settings import SettingsLike
 from newsbot.items import Article, ArticleFilter
 from newsbot.pages.text.words import letters, query_stems, words_of
 from newsbot.urls import ascii_host
@@ -41,7 +48,7 @@ MIN_BEGINNING = 2
 FIELDS = ("title", "author", "site", "tag", "lang", "section", "since", "until", "story", "event")
 
 FORM, POST = "form", "post"
-"""The field of the form of articles (:class:`newsbot.apps.search.labels.FormField`), and a value of it."""
+"""The field of the form of articles (:class:`newsbot.apps.search.query.FormField`), and a value of it."""
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _TOKEN = re.compile(
@@ -505,3 +512,93 @@ def _phrase(run: Sequence[str], star: str) -> str:
         return pairs[0]
     # FTS5 compares the positions of the phrase's words only in articles that have all pairs.
     return " AND ".join([f'"{" ".join(run)}"{star}', *pairs])
+
+
+MAX_LABELS = 200
+"""Maximum number of labels of one field for one article. The rest is left out."""
+
+
+class LabelField(Protocol):
+    """Finds the labels of one field. The methods of one object are called in one thread."""
+
+    def version(self) -> str:
+        """Return a text that changes whenever articles can get other labels; empty if none has a label."""
+
+    def labels(self, article: Article, stems: Sequence[str]) -> Iterable[str]:
+        """Return the labels of an article, the most important first.
+
+        ``stems`` are the stems of its title and text (:func:`newsbot.pages.text.words.stems`).
+        """
+
+    def named(self, value: str) -> Sequence[str]:
+        """Return the labels that a value in a query names. An article with any of them matches."""
+
+    def title(self, label: str) -> str:
+        """Return a label in the form that people read."""
+
+
+FORMS = ("article", "live", "gallery", "post")
+
+
+class FormField:
+    """The field ``form``: the form of an article (:attr:`newsbot.items.Article.form`)."""
+
+    def __init__(self, settings: SettingsLike) -> None:
+        """All settings have the same forms."""
+
+    def version(self) -> str:
+        """See :class:`LabelField`."""
+        return "1"
+
+    def labels(self, article: Article, stems: Sequence[str]) -> Iterable[str]:  # noqa: ARG002  (an interface)
+        """See :class:`LabelField`."""
+        return (article.form,)
+
+    def named(self, value: str) -> Sequence[str]:
+        """Return the forms that a value names. ``any`` names all of them."""
+        return FORMS if value.lower() == "any" else [one for one in FORMS if one == value.lower()]
+
+    def title(self, label: str) -> str:
+        """See :class:`LabelField`."""
+        return label
+
+
+class Labels:
+    """The fields of the active apps."""
+
+    def __init__(self, fields: Mapping[str, LabelField] | None = None) -> None:
+        self.fields: Mapping[str, LabelField] = fields or {}
+
+    @property
+    def named(self) -> Named:
+        """The functions that return the labels of a value, by field."""
+        return {name: field.named for name, field in self.fields.items()}
+
+    def version(self) -> str:
+        """Return the version of all fields; empty if no article has a label."""
+        versions = {name: field.version() for name, field in self.fields.items()}
+        return "\n".join(f"{name} {version}" for name, version in versions.items() if version)
+
+    def of(self, article: Article, stems: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the labels of an article as pairs of field and label."""
+        return [
+            (name, label)
+            for name, field in self.fields.items()
+            for label in islice(field.labels(article, stems), MAX_LABELS)
+        ]
+
+
+NO_LABELS = Labels()
+
+
+def open_labels(settings: SettingsLike) -> Labels:
+    """Return the fields that the active apps register."""
+    found: dict[str, LabelField] = {}
+    for app in active_apps(settings.get("NEWSBOT_APPS")):
+        found |= {name: load(place)(settings) for name, place in app.labels.items()}
+    return Labels(found)
+
+
+def any_label() -> Named:
+    """Return functions that accept each value, by field. A label can be added after a query is saved."""
+    return {name: lambda value: (value,) for app in known_apps().values() for name in app.labels}

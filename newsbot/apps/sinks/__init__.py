@@ -4,10 +4,9 @@ A sink is a follower of the changes of articles (:mod:`newsbot.apps.followers.fo
 order:
 
 * ``follower``: reads ``sinks.yaml``, opens the targets by the schemes of their addresses, chooses the
-  articles of a sink, makes rows of them, and keeps refused ones
-* ``rows``: the rows that targets write, the interface of targets, and the target that writes Parquet files
-* ``targets``: OpenSearch, webhooks, PostgreSQL, Kafka and RabbitMQ
-* ``command``: ``scrapy sinks``
+  articles of a sink, makes rows of them, and keeps refused ones; ``scrapy sinks``
+* ``targets``: the rows that targets write, the interface of targets, and the targets: Parquet files,
+  OpenSearch, webhooks, PostgreSQL, Kafka and RabbitMQ
 """
 
 from newsbot.config.apps import App
@@ -20,7 +19,7 @@ APP = App(
         "sinks": (
             "Look after",
             "Show, check, run and rewind the sinks that articles are sent to",
-            "newsbot.apps.sinks.command:ACTIONS",
+            "newsbot.apps.sinks.follower:ACTIONS",
         ),
     },
     settings=True,

@@ -1,4 +1,4 @@
-"""Reads ``sinks.yaml``, and opens the targets that it names.
+"""Reads ``sinks.yaml``, and sends the changes of articles to the targets that it names; ``scrapy sinks``.
 
 The file is a list of sinks::
 
@@ -7,17 +7,22 @@ The file is a list of sinks::
       query: bridge lang:en
       without_ai_opt_outs: true
 
-Sends the changes of articles to one sink (:class:`newsbot.apps.followers.following.Follower`).
+Each sink is a follower (:class:`newsbot.apps.followers.following.Follower`).
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from os import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,37 +30,57 @@ from urllib.parse import quote, urlsplit
 
 import yaml
 
-from newsbot.apps.followers.following import Follower
-from newsbot.apps.search.labels import NO_LABELS, Labels, any_label, open_labels
-from newsbot.apps.search.matching import matches
-from newsbot.apps.search.query import MAX_QUERY, Tagged, parse
-from newsbot.apps.sinks.rows import Row, RowsRefused, SinkError, Target, as_json, latest
-from newsbot.backends import data_folder, present_rules, project_folder
+from newsbot.apps.followers.following import (
+    RENEWAL,
+    Follower,
+    FollowerRun,
+    FollowerState,
+    Step,
+    renew,
+    rewind,
+    states,
+)
+from newsbot.apps.numbers import iso_of
+from newsbot.apps.search.articles import matches
+from newsbot.apps.search.query import MAX_QUERY, NO_LABELS, Labels, Tagged, any_label, open_labels, parse
+from newsbot.apps.sinks.targets import (
+    FilesTarget,
+    KafkaTarget,
+    OpenSearchTarget,
+    PostgresTarget,
+    RabbitTarget,
+    Row,
+    RowsRefused,
+    SinkError,
+    Target,
+    WebhookTarget,
+    as_json,
+    latest,
+)
+from newsbot.backends import data_folder, open_storage, present_rules, project_folder, stored
+from newsbot.cli.command import Action, Argument, Call, moment
 from newsbot.cli.program import PROGRAM
+from newsbot.cli.terminal import columns, lines
 from newsbot.clock import iso, system_clock, utc
-from newsbot.config.apps import load
 from newsbot.config.settings import SettingsLike
-from newsbot.errors import Problem, RulesError, did_you_mean
+from newsbot.errors import ArgumentError, Problem, RulesError, UserError, did_you_mean
+from newsbot.frontier.base import owner_name
 from newsbot.items import Article
 from newsbot.pages.rights import opted_out
 from newsbot.pages.rules.rule import Rule
 from newsbot.pages.rules.yamlfile import Secret, YamlFault, line_of, read_tree
 from newsbot.storage.articles import Changes
 
-TARGETS: Mapping[str, str] = {
-    "postgresql": "newsbot.apps.sinks.targets:PostgresTarget",
-    "postgres": "newsbot.apps.sinks.targets:PostgresTarget",
+TARGETS: Mapping[str, Callable[..., Target]] = {
+    **dict.fromkeys(("postgresql", "postgres"), PostgresTarget),
     **dict.fromkeys(
         (f"{name}+{scheme}" for name in ("opensearch", "elasticsearch") for scheme in ("http", "https")),
-        "newsbot.apps.sinks.targets:OpenSearchTarget",
+        OpenSearchTarget,
     ),
-    "kafka": "newsbot.apps.sinks.targets:KafkaTarget",
-    "amqp": "newsbot.apps.sinks.targets:RabbitTarget",
-    "amqps": "newsbot.apps.sinks.targets:RabbitTarget",
-    "file": "newsbot.apps.sinks.rows:FilesTarget",
-    "s3": "newsbot.apps.sinks.rows:FilesTarget",
-    "http": "newsbot.apps.sinks.targets:WebhookTarget",
-    "https": "newsbot.apps.sinks.targets:WebhookTarget",
+    "kafka": KafkaTarget,
+    **dict.fromkeys(("amqp", "amqps"), RabbitTarget),
+    **dict.fromkeys(("file", "s3"), FilesTarget),
+    **dict.fromkeys(("http", "https"), WebhookTarget),
 }
 """Scheme of an address -> the class of its target."""
 FILE = "sinks.yaml"
@@ -97,12 +122,11 @@ class Sink:
     def open(self) -> Target:
         """Return the target. Nothing is connected yet.
 
-        Raises :class:`newsbot.apps.sinks.rows.SinkError` if a package is missing or the address is not valid.
+        Raises :class:`SinkError` if a package is missing or the address is not valid.
         """
         address = self.address()
-        kind = load(TARGETS[urlsplit(address).scheme])
-        target: Target = kind(address, self.secret.read()) if self.secret else kind(address)
-        return target
+        kind = TARGETS[urlsplit(address).scheme]
+        return kind(address, self.secret.read()) if self.secret else kind(address)
 
     def address(self) -> str:
         """Return the address with the values of the variables. Raises ``ValueError`` if one is not set."""
@@ -382,3 +406,177 @@ def followers(settings: SettingsLike) -> dict[str, Follower]:
 def refused_file(settings: SettingsLike, name: str) -> Path:
     """Return the file with the rows that the target of a sink has refused."""
     return data_folder(settings) / "sinks" / f"{name}-refused.jsonl"
+
+
+BUSY_TIMEOUT, BUSY_PAUSE = 30.0, 0.1
+"""Seconds to wait for a process that is numbering the changes, and between two attempts."""
+SHOWN = 100
+"""Maximum number of refused rows that are shown."""
+
+
+def list_sinks(call: Call) -> None:
+    """List the sinks with the number of changes that they lack, and their last fault."""
+    rows = []
+    with stored(call.settings) as storage:
+        known = states(storage.notes)
+        for sink in read_sinks(call.settings):
+            state = known.get(f"{PREFIX}{sink.name}", FollowerState())
+            rows.append(
+                {
+                    "name": sink.name,
+                    "to": sink.shown,
+                    "taken": state.taken,
+                    "lacks": storage.articles.changes_after(state.cursor),
+                    "last": iso_of(state.at) if state.at else None,
+                    "fault": state.fault or None,
+                }
+            )
+    call.listing(
+        rows,
+        columns("name | to * | taken > | lacks > | last | fault *"),
+        (["-" if value is None else value for value in row.values()] for row in rows),
+        empty=f"there are no sinks; write {FILE} beside scrapy.cfg (docs/sinks.md)",
+    )
+
+
+def check_targets(call: Call) -> int:
+    """Connect to the targets of the sinks, and create tables and topics that are missing."""
+    faults: dict[str, str | None] = {}
+    for sink in _chosen(call, call.options.name):
+        try:
+            with closing(sink.open()) as target:
+                target.check()
+            faults[sink.name] = None
+        except UserError as error:
+            faults[sink.name] = str(error)
+    if call.json:
+        call.document([{"name": name, "fault": fault} for name, fault in faults.items()])
+    else:
+        for name, fault in faults.items():
+            call.text(f"{name}: {fault or 'works'}")
+    return 1 if any(faults.values()) else 0
+
+
+def run(call: Call) -> int:
+    """Send all changes to the sinks now. The exit code is 1 if a sink failed."""
+    chosen = {f"{PREFIX}{sink.name}" for sink in _chosen(call, call.options.name)}
+    found = {name: one for name, one in followers(call.settings).items() if name in chosen}
+    failed = False
+    with stored(call.settings) as storage:
+        owner = owner_name(system_clock())
+        for name, follower in found.items():
+            one = FollowerRun(
+                name, follower, storage.articles, storage.notes, owner=owner, clock=system_clock
+            )
+            tell = lines(call.note, {name: one.lag()})
+            with closing(follower), _renewed(call.settings, one):
+                give_up = time.monotonic() + BUSY_TIMEOUT
+                while (step := one.step()) is Step.TAKEN or (
+                    step is Step.BUSY and time.monotonic() < give_up
+                ):
+                    if step is Step.BUSY:
+                        time.sleep(BUSY_PAUSE)
+                        continue
+                    give_up = time.monotonic() + BUSY_TIMEOUT
+                    tell(name, states(storage.notes)[name].taken)
+                one.release()
+            if step is Step.ELSEWHERE:
+                call.note(f"{name}: another process sends its changes")
+            elif step is Step.BUSY:
+                failed = True
+                call.note(f"{name}: another process is numbering the changes; try again")
+            elif step is Step.WAITING:
+                failed = True
+                call.note(f"{name}: {states(storage.notes)[name].fault}")
+    return 1 if failed else 0
+
+
+@contextmanager
+def _renewed(settings: SettingsLike, run: FollowerRun) -> Iterator[None]:
+    """Renew the lease of a follower in a thread: a slow sink may take one batch for longer than a lease."""
+    ended = threading.Event()
+
+    def work() -> None:
+        while not ended.wait(RENEWAL):
+            renew(settings, [run])
+
+    thread = threading.Thread(target=work, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def go_back(call: Call) -> None:
+    """Send all articles to a sink again, or those that were fetched since a date."""
+    (sink,) = _chosen(call, [call.options.name])
+    since = call.options.to.timestamp() if call.options.to else 0.0
+    with closing(open_storage(call.settings)) as storage:
+        if not rewind(storage, f"{PREFIX}{sink.name}", since):
+            raise UserError(f"{sink.name}: is sending changes at this moment; try again")
+    call.note(
+        f"{sink.name}: begins again; a crawl, {PROGRAM} serve or {PROGRAM} sinks run sends the articles"
+    )
+
+
+def refused(call: Call) -> None:
+    """Show the rows that the target of a sink has refused."""
+    (sink,) = _chosen(call, [call.options.name])
+    path = refused_file(call.settings, sink.name)
+    rows = []
+    if path.exists():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            rows = list(islice(_rows(file), SHOWN))
+    call.listing(
+        rows,
+        columns("at | url * | version > | fault *"),
+        ((row["at"], row.get("url", row["key"]), row.get("version", "-"), row["fault"]) for row in rows),
+        empty=f"{sink.name}: nothing was refused",
+    )
+
+
+def _rows(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        with suppress(ValueError):  # a killed process may have written a part of a line
+            yield json.loads(line)
+
+
+def _chosen(call: Call, names: list[str]) -> list[Sink]:
+    """Return the sinks with these names; all sinks if there are none. Raises :class:`ArgumentError`."""
+    known = {sink.name: sink for sink in read_sinks(call.settings)}
+    for name in names:
+        if name not in known:
+            raise ArgumentError(
+                f"{name}: no sink has this name{did_you_mean(name, known)}; see: {PROGRAM} sinks list"
+            )
+    return [known[name] for name in names or known]
+
+
+_SINKS = Argument("name", nargs="*", help="names of sinks (default: all)")
+_SINK = Argument("name", help="name of a sink")
+
+ACTIONS = (
+    Action(
+        "list",
+        "List the sinks, how many changes they lack, and faults",
+        list_sinks,
+    ),
+    Action(
+        "check",
+        "Connect to the targets, and create missing tables",
+        check_targets,
+        _SINKS,
+    ),
+    Action("run", "Send all changes now", run, _SINKS, writes=True),
+    Action(
+        "rewind",
+        "Send the articles to a sink again",
+        go_back,
+        _SINK,
+        Argument("--to", metavar="DATE", type=moment, help="only articles that were fetched since DATE"),
+        writes=True,
+    ),
+    Action("refused", "Show what a target has refused", refused, _SINK),
+)

@@ -535,7 +535,7 @@ def _named_keys(search: ArticleSearch, definition: Definition) -> set[bytes]:
 
 
 class CategoryField:
-    """The field ``category`` of searches (:class:`newsbot.apps.search.labels.LabelField`)."""
+    """The field ``category`` of searches (:class:`newsbot.apps.search.query.LabelField`)."""
 
     def __init__(self, settings: SettingsLike) -> None:
         self._settings = settings

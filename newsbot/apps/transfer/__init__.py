@@ -2,11 +2,10 @@
 
 Files in reading order:
 
-* ``command``: ``scrapy move``
-* ``copies``: copies of all data of a storage, the interfaces that read and write them, one end of a move
+* ``command``: ``scrapy move``: copies the data in batches, stores the progress, compares source and target
+* ``copies``: copies of all data of a storage, the interface that reads and writes them, one end of a move
   (source or target), and the choice of the data
-* ``copies_sqlite``, ``copies_mongodb``: these interfaces for each backend
-* ``copying``: copies the data in batches, stores the progress, and compares source and target
+* ``copies_sqlite``, ``copies_mongodb``: this interface for each backend
 """
 
 from newsbot.config.apps import App

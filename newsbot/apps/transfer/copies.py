@@ -1,6 +1,6 @@
-"""Copies of all data of a storage, and the interfaces that read and write them.
+"""Copies of all data of a storage: how they are read and written, and the choice of those that are moved.
 
-A storage of any backend that loads the copies returns the same results as the original. Copies are sorted by
+A storage of any backend that writes the copies returns the same results as the original. Copies are sorted by
 their keys, so that an interrupted move can continue after the last key. No other process should write during
 the move.
 
@@ -9,12 +9,12 @@ A side is one end of a move (source or target). The choice says which data are m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from newsbot import backends
 from newsbot.config.apps import known_apps
@@ -22,8 +22,9 @@ from newsbot.config.settings import SettingsLike
 from newsbot.dedup.index import NearIndex
 from newsbot.frontier.base import Frontier, FrontierTransfer, check_idle
 from newsbot.items import Article, PageRecord, batched
+from newsbot.pages.text.words import clean
 from newsbot.sites.pauses_and_removals import REMOVED
-from newsbot.storage.base import SiteRecord, SourceRecord, Storage, WaitingLink
+from newsbot.storage.base import COUNTED, Referrers, SiteRecord, SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint
 
 AT_ONCE = 500
@@ -33,8 +34,7 @@ Domains = Sequence[str] | None
 """The domains of the sites to copy; None for all."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageCopy:
+class PageCopy(NamedTuple):
     """A page record with the bitmap of the referrers that are not stored as URLs.
 
     The bitmap is explained in :class:`newsbot.storage.base.Referrers`.
@@ -48,9 +48,14 @@ class PageCopy:
         """The fingerprint in hexadecimal."""
         return self.page.fingerprint.hex()
 
+    @property
+    def referrers(self) -> Referrers:
+        """The referrers as storages keep them."""
+        kept = [clean(url) for url in self.page.referrers]
+        return Referrers(kept, self.page.referrer_count, self.bitmap)
 
-@dataclass(frozen=True, slots=True)
-class ArticleCopy:
+
+class ArticleCopy(NamedTuple):
     """An article with its earlier versions, the oldest first."""
 
     fingerprint: bytes
@@ -64,8 +69,7 @@ class ArticleCopy:
         return self.fingerprint.hex()
 
 
-@dataclass(frozen=True, slots=True)
-class TextCopy:
+class TextCopy(NamedTuple):
     """A text that an article of a site has or once had. Only its hash is copied."""
 
     source: str
@@ -79,8 +83,7 @@ class TextCopy:
         return f"{self.source} {self.content_hash}"
 
 
-@dataclass(frozen=True, slots=True)
-class AliasCopy:
+class AliasCopy(NamedTuple):
     """Another URL of an article."""
 
     fingerprint: bytes
@@ -94,127 +97,59 @@ class AliasCopy:
         return self.fingerprint.hex()
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedStory:
-    """A story that was joined with another story (:meth:`newsbot.storage.articles.Stories.join`)."""
+KINDS = ("pages", "articles", "texts", "aliases")
+"""Kinds of data in a storage, in the order in which they are copied."""
+BOOKS: Mapping[str, tuple[str, ...]] = {
+    "joined": ("story", "into"),
+    "notes": ("kind", "key", "body"),
+    "polls": ("url", "day", "polls"),
+    "site_hours": ("source", "hour", *COUNTED),
+    "waiting_links": ("fingerprint", "source", "family", "at", "priority", "body"),
+}
+"""Data without which a crawl works, but which it has to collect again: a name and the names of the values.
 
-    story: str
-    into: str
-    """The id of the story to which its articles belong now."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptNote:
-    """A note (:mod:`newsbot.storage.notes`)."""
-
-    kind: str
-    key: str
-    body: str
-    """The note as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class PollDay:
-    """The polls of a source on one day (:class:`newsbot.storage.base.Sources`)."""
-
-    url: str
-    day: int
-    polls: tuple[str, ...]
-    """The polls in their stored form, sorted as text."""
+Joined stories (:meth:`newsbot.storage.articles.Stories.join`), notes as JSON (:mod:`newsbot.storage.notes`),
+the polls of a source on one day, the counters of a site in one hour, and waiting links.
+"""
+Book = tuple[Any, ...]
+"""A key of :data:`BOOKS`, and its values. Polls are sorted, because workers write them in any order, and are
+one text, in which each poll is followed by ``;``."""
 
 
-@dataclass(frozen=True, slots=True)
-class SiteHour:
-    """The counters of a site in one hour (:class:`newsbot.storage.base.Activity`)."""
-
-    source: str
-    hour: int
-    counts: tuple[int, ...]
-    """The counters, in the order of :data:`newsbot.storage.base.COUNTED`."""
-
-
-Book = JoinedStory | KeptNote | PollDay | SiteHour | WaitingLink
-"""Copies of data other than pages and articles. A crawl works without these data, but has to collect them
-again."""
-
-
-class Dump(Protocol):
-    """Reads copies of all data of a storage, sorted by key.
-
-    ``after`` is the key of the last copy that an earlier call returned. The stream continues after this copy.
-    With an empty key, the stream begins with the first copy.
-    """
+class Copies(Protocol):
+    """Reads and writes copies of all data of a storage, sorted by key."""
 
     def count(self) -> dict[str, int]:
-        """Return approximate numbers for progress bars.
+        """Return the approximate number of copies by :data:`KINDS`, for progress bars."""
 
-        The keys are ``pages``, ``articles``, ``texts`` and ``aliases``.
+    def read(self, kind: str, after: str = "", sites: Domains = None) -> Iterator[Any]:
+        """Stream the copies of one of :data:`KINDS`, or all ``books``.
+
+        ``after`` is the key of the last copy that an earlier call returned. The stream continues after this
+        copy. With an empty key, the stream begins with the first copy. Books have no key and no site.
         """
 
-    def pages(self, after: str = "", sites: Domains = None) -> Iterator[PageCopy]:
-        """Stream all pages."""
+    def write(self, kind: str, copies: Sequence[Any]) -> None:
+        """Store copies that do not exist yet, except texts and other URLs of articles that do not exist."""
 
-    def articles(self, after: str = "", sites: Domains = None) -> Iterator[ArticleCopy]:
-        """Stream all articles."""
-
-    def texts(self, after: str = "", sites: Domains = None) -> Iterator[TextCopy]:
-        """Stream all texts that articles have or had."""
-
-    def aliases(self, after: str = "", sites: Domains = None) -> Iterator[AliasCopy]:
-        """Stream all other URLs of articles."""
-
-    def books(self) -> Iterator[Book]:
-        """Stream joined stories, notes, days of polls, and hourly counters."""
-
-
-class Load(Protocol):
-    """Writes the copies of :class:`Dump`. Existing data are not changed, except the records of sites."""
-
-    def pages(self, copies: Sequence[PageCopy]) -> None:
-        """Store pages that do not exist yet."""
-
-    def articles(self, copies: Sequence[ArticleCopy]) -> None:
-        """Store articles that do not exist yet, with their earlier versions."""
-
-    def texts(self, copies: Sequence[TextCopy]) -> None:
-        """Store texts, except those of articles that do not exist."""
-
-    def aliases(self, copies: Sequence[AliasCopy]) -> None:
-        """Store other URLs, except those of articles that do not exist."""
-
-    def sites(self, records: Iterable[SiteRecord]) -> None:
+    def put_sites(self, records: Iterable[SiteRecord]) -> None:
         """Replace the records of sites."""
 
-    def books(self, books: Sequence[Book]) -> None:
-        """Store joined stories, notes, days of polls, and hourly counters that do not exist yet."""
 
-
-def poll_day(url: str, day: int, polls: str) -> PollDay:
-    """Return the polls of a day from their stored text, in which each poll ends with ``;``."""
-    # Workers append polls in any order. The polls are sorted, so that equal days have equal copies.
-    return PollDay(url, day, tuple(sorted(f"{one};" for one in polls.split(";") if one)))
-
-
-def dump_of(storage: Storage) -> Dump:
-    """Open what reads copies from a storage."""
-    dump: Dump = storage.repository(
+def copies_of(storage: Storage) -> Copies:
+    """Open what reads and writes the copies of a storage."""
+    copies: Copies = storage.repository(
         {
-            "data file": "newsbot.apps.transfer.copies_sqlite:SqliteDump",
-            "MongoDB": "newsbot.apps.transfer.copies_mongodb:MongoDump",
+            "data file": "newsbot.apps.transfer.copies_sqlite:SqliteCopies",
+            "MongoDB": "newsbot.apps.transfer.copies_mongodb:MongoCopies",
         }
     )
-    return dump
+    return copies
 
 
-def load_of(storage: Storage) -> Load:
-    """Open what writes copies to a storage."""
-    load: Load = storage.repository(
-        {
-            "data file": "newsbot.apps.transfer.copies_sqlite:SqliteLoad",
-            "MongoDB": "newsbot.apps.transfer.copies_mongodb:MongoLoad",
-        }
-    )
-    return load
+def sorted_polls(polls: str) -> str:
+    """Return the polls of a day in their stored form, sorted."""
+    return "".join(sorted(f"{one};" for one in polls.split(";") if one))
 
 
 class WholeFrontier(Frontier, FrontierTransfer, Protocol):
@@ -259,11 +194,11 @@ class Side:
     def totals(self) -> dict[str, int]:
         """Return the approximate number of items by kind.
 
-        The names of the kinds are those that :mod:`newsbot.apps.transfer.copying` reports.
+        The names of the kinds are those that :mod:`newsbot.apps.transfer.command` reports.
         """
         found: dict[str, int] = {}
         if self.storage is not None:
-            found = dump_of(self.storage).count()
+            found = copies_of(self.storage).count()
             found |= {f"check {kind} {where}": n for kind, n in found.items() for where in ("here", "there")}
             found["check queue"] = found["pages"]
         if self.frontier is not None:
@@ -290,8 +225,6 @@ def of_apps(storage: Storage) -> Iterator[tuple[str, Any]]:
                 yield name, storage.repository(classes)
 
 
-KINDS = ("pages", "articles", "texts", "aliases")
-"""Kinds of data in a storage, in the order in which they are copied."""
 NOTES = (REMOVED,)
 """Kinds of notes that are always copied.
 
@@ -335,7 +268,7 @@ class Choice:
         if not self.of_articles:
             return
         self._articles = set()
-        right = filter(self._is_in_time, dump_of(storage).articles("", self.sites))
+        right = filter(self._is_in_time, copies_of(storage).read("articles", "", self.sites))
         for copy in islice(right, self.max_articles):
             self._articles.add(copy.fingerprint)
             # The page record is stored under the canonical URL, or under the URL of the page if the two
@@ -353,7 +286,7 @@ class Choice:
         """
         if kind == "pages" and self.of_articles:
             return self._own_pages(storage, after)
-        some = getattr(dump_of(storage), kind)(after, self.sites)
+        some = copies_of(storage).read(kind, after, self.sites)
         return some if self._articles is None else filter(self._is_chosen, some)
 
     def _own_pages(self, storage: Storage, after: str) -> Iterator[PageCopy]:
@@ -379,7 +312,10 @@ class Choice:
         yield "sites", (one for one in storage.sites.all().values() if self.has_site(one.source))
         for name, repository in of_apps(storage):
             yield name, (one for one in repository.records() if self.has_site(one.source))
-        yield "notes and polls", (book for book in dump_of(storage).books() if self._has_book(book, urls))
+        yield (
+            "notes and polls",
+            (one for one in copies_of(storage).read("books") if self._has_book(one, urls)),
+        )
 
     def _sources(self, storage: Storage, urls: set[str]) -> Iterator[SourceRecord]:
         """Yield the chosen sources. If only a part of the data is moved, add their addresses to ``urls``."""
@@ -390,12 +326,10 @@ class Choice:
                 yield record
 
     def _has_book(self, book: Book, urls: set[str]) -> bool:
-        return (
-            self.everything
-            or isinstance(book, JoinedStory)
-            or (isinstance(book, KeptNote) and book.kind in NOTES)
-            or (isinstance(book, PollDay) and book.url in urls)
-        )
+        kind, first, *_ = book
+        if self.everything or kind == "joined":
+            return True
+        return (kind == "notes" and first in NOTES) or (kind == "polls" and first in urls)
 
     def has_article(self, article: Article) -> bool:
         """Return True if the article is chosen."""

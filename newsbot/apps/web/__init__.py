@@ -5,8 +5,7 @@ A push notice is a message that a page has changed. The server uses aiohttp, whi
 Files in reading order:
 
 * ``service``: runs the process: opens the data, serves requests, and runs regular tasks
-* ``push_receiver``: the handlers that receive notices
-* ``push_intake``: queues the pages that trusted notices name, and subscribes to hubs
+* ``push``: receives notices, queues the pages that trusted notices name, and subscribes to hubs
 * ``http``: limits of incoming requests, and the client for requests that notices cause
 * ``dashboard``: serves the pages, the API and the metrics
 * ``readers``: threads that read the data for the dashboard, and a cache of expensive figures

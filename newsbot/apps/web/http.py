@@ -36,7 +36,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.resolver import ThreadedResolver
 from aiohttp.typedefs import Middleware
 
-from newsbot.apps.push.signatures import SeenOnce
+from newsbot.apps.push.protocols import SeenOnce
 from newsbot.cli.program import PROGRAM
 from newsbot.clock import DAY, system_clock
 from newsbot.crawl import address_guard as publichosts
@@ -384,17 +384,13 @@ class Outgoing:
         return await self._ask("GET", url, None, limit=limit, check=check)
 
     async def post(
-        self,
-        url: str,
-        form: Mapping[str, str] | bytes,
-        kind: str = "",
-        headers: Mapping[str, str] | None = None,
+        self, url: str, form: Mapping[str, str] | bytes, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """Send a form, or bytes of the media type ``kind``, and follow redirects that keep the method.
+        """Send a form, or bytes with their media type in ``headers``. Follow redirects that keep the method.
 
         Raises :class:`OutgoingError`.
         """
-        return await self._ask("POST", url, form, headers or ({"Content-Type": kind} if kind else None))
+        return await self._ask("POST", url, form, headers)
 
     async def _ask(
         self,

@@ -3,17 +3,18 @@
 Each thread has its own storage and frontier. The thread of the push receiver never waits for these threads.
 Reads that take too long are cancelled. If too many reads are waiting, further reads are refused, so that the
 page shows an error immediately. Figures such as counts are computed in the background (:class:`Memo`). Pages
-show them with the time of their computation.
+show them with the time of their computation. Regular tasks run beside the requests (:func:`repeating`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
 
 from newsbot import backends
@@ -204,6 +205,7 @@ class Known(Generic[_Value]):
     at: float
 
 
+@dataclass(slots=True)
 class Memo(Generic[_Value]):
     """A cached figure. ``work`` computes it in a thread of ``readers``.
 
@@ -211,25 +213,16 @@ class Memo(Generic[_Value]):
     maximum time in seconds for which :meth:`get` waits. Only one computation runs at a time.
     """
 
-    def __init__(
-        self,
-        readers: Readers,
-        work: Callable[[Data], _Value],
-        seconds: float,
-        *,
-        patience: float = LOOK,
-        clock: Clock = system_clock,
-    ) -> None:
-        self._readers = readers
-        self._work = work
-        self._seconds = seconds
-        self._patience = patience
-        self._clock = clock
-        self._known: Known[_Value] | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._fault: DataError | None = None
-        self._forgotten = 0
-        """Number of calls of :meth:`forget`."""
+    readers: Readers
+    work: Callable[[Data], _Value]
+    seconds: float
+    patience: float = field(default=LOOK, kw_only=True)
+    clock: Clock = field(default=system_clock, kw_only=True)
+    _known: Known[_Value] | None = field(default=None, init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _fault: DataError | None = field(default=None, init=False)
+    _forgotten: int = field(default=0, init=False)
+    """Number of calls of :meth:`forget`."""
 
     async def get(self, patience: float | None = None) -> Known[_Value]:
         """Return the last known figure.
@@ -239,11 +232,11 @@ class Memo(Generic[_Value]):
         :class:`newsbot.errors.DataError` if no figure is known and the computation fails or takes too long.
         """
         age = self._age()
-        if age is None or age > self._seconds:
+        if age is None or age > self.seconds:
             task = self.refresh()
             # A figure that is not old yet is returned at once, and the next request gets the new one.
-            if age is None or age > OLD * self._seconds:
-                await asyncio.wait([task], timeout=self._patience if patience is None else patience)
+            if age is None or age > OLD * self.seconds:
+                await asyncio.wait([task], timeout=self.patience if patience is None else patience)
             if self._known is None:
                 self._complain(task)
         # Another request may have called forget() during the wait.
@@ -266,13 +259,13 @@ class Memo(Generic[_Value]):
         self._forgotten += 1
 
     def _age(self) -> float | None:
-        return None if self._known is None else self._clock() - self._known.at
+        return None if self._known is None else self.clock() - self._known.at
 
     async def _compute(self) -> None:
         try:
             while True:
-                at, forgotten = self._clock(), self._forgotten  # the data are read after this moment
-                value = await self._readers.call(self._work, seconds=COMPUTING)
+                at, forgotten = self.clock(), self._forgotten  # the data are read after this moment
+                value = await self.readers.call(self.work, seconds=COMPUTING)
                 if forgotten == self._forgotten:  # otherwise the data have changed during the computation
                     break
         except DataError as error:
@@ -295,3 +288,39 @@ class Memo(Generic[_Value]):
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+_SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
+
+
+async def repeat(seconds: float, work: Callable[[], Awaitable[object]]) -> None:
+    """Run ``work`` repeatedly, with pauses of about ``seconds``, until the task is cancelled.
+
+    An error does not end the loop.
+    """
+    last_error = ""
+    while True:
+        try:
+            await work()
+            last_error = ""
+        except Exception as error:
+            if repr(error) != last_error:  # log the same error once, not in each round
+                if isinstance(error, DataError):
+                    logger.error("data away fault=%s", error)
+                else:
+                    logger.error("a regular task failed; it is tried again", exc_info=error)
+            last_error = repr(error)
+        # The interval varies by 10 %, so that several servers do not access the data at the same moments.
+        await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
+
+
+@asynccontextmanager
+async def repeating(seconds: float, work: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
+    """Run :func:`repeat` until the block ends."""
+    task = asyncio.ensure_future(repeat(seconds, work))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task

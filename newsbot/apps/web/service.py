@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import random
 import secrets
 import signal
 from collections import ChainMap
@@ -17,14 +16,14 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from newsbot import backends
-from newsbot.apps.alerts.extension import Watch, options_from, tell
+from newsbot.apps.alerts.extension import Watch, one_round, options_from
 from newsbot.apps.followers.following import FollowerThread
 from newsbot.apps.signatures.middleware import DIRECTORY, Signer, open_signer
 from newsbot.apps.web.dashboard.access import is_local_name, kept_token, make_access
 from newsbot.apps.web.dashboard.app import dashboard
 from newsbot.apps.web.http import MAX_BODY, Outgoing, listening, receiving
-from newsbot.apps.web.push_intake import Desk, OffThread, Subscriber, Subscriptions
-from newsbot.apps.web.push_receiver import Receiver
+from newsbot.apps.web.push import Desk, OffThread, Receiver, Subscriber, Subscriptions
+from newsbot.apps.web.readers import repeating
 from newsbot.cli.command import Action, Argument, Call
 from newsbot.clock import system_clock
 from newsbot.config.settings import SettingsLike, introduce, number_of, value_of
@@ -62,12 +61,7 @@ async def alert_rounds(
         """Check for alerts and send them. Raises :class:`newsbot.errors.DataError`."""
         if first:
             await asyncio.sleep(first.pop())
-        deliveries = await data.call(watch.look)
-        if deliveries:
-            # Sending can take many seconds, so it does not run in the thread that also handles notices.
-            for fault in await asyncio.to_thread(tell, deliveries):
-                logger.error("alert not sent fault=%s", fault)
-            await data.call(watch.note, deliveries)
+        await one_round(watch, data.call)
 
     try:
         yield options.every, look
@@ -79,12 +73,11 @@ async def alert_rounds(
 HUBS_EVERY = 5.0
 """Seconds between two rounds of requests to WebSub hubs."""
 REVIEW_EVERY = 60.0
-"""Seconds between two calls of :meth:`newsbot.apps.web.push_intake.Desk.review`."""
+"""Seconds between two calls of :meth:`newsbot.apps.web.push.Desk.review`."""
 AGAIN_EVERY = 1.0
 """Seconds between two attempts to queue pages that were being fetched when their notice arrived."""
 FREE_KEPT = 32 * 2**20
 """Bytes of free memory that each thread keeps for later responses. The rest is returned to the system."""
-_SPREAD = random.Random()  # noqa: S311  (varies intervals, keeps no secret)
 
 
 async def serve(
@@ -153,25 +146,23 @@ async def running(
         # The last middleware is the innermost one, so the other middlewares handle its errors.
         app.middlewares.append(receiving(receiver.limit_of))
         address = await stack.enter_async_context(listening(app, host, port))
-        rounds = [
-            _repeat(every, partial(data.call, work))
-            for every, work in ((AGAIN_EVERY, desk.queue_again), (REVIEW_EVERY, desk.review))
+        rounds: list[tuple[float, Callable[[], Awaitable[None]]]] = [
+            (AGAIN_EVERY, partial(data.call, desk.queue_again)),
+            (REVIEW_EVERY, partial(data.call, desk.review)),
         ]
         followers = FollowerThread(settings, machine=True)
         followers.start()
         # A thread cannot be stopped: it ends after the batch that it is writing.
         stack.push_async_callback(asyncio.to_thread, followers.stop)
         if public_url:
-            subscriber = Subscriber(
-                subscriptions, outgoing, desk, data, public_url=public_url, clock=system_clock
-            )
-            rounds.append(_repeat(HUBS_EVERY, subscriber.round))
+            subscriber = Subscriber(subscriptions, outgoing, desk, data, public_url, system_clock)
+            rounds.append((HUBS_EVERY, subscriber.round))
         # This block is entered before the rounds are started, so it ends after them.
         watching = await stack.enter_async_context(alert_rounds(settings, desk, data))
         if watching is not None:
-            rounds.append(_repeat(*watching))
+            rounds.append(watching)
         for one in rounds:
-            stack.push_async_callback(_cancel, asyncio.ensure_future(one))
+            await stack.enter_async_context(repeating(*one))
         yield address
 
 
@@ -213,33 +204,6 @@ async def _readable_faults(
     except DataError as error:
         logger.error("data away fault=%s", error)
         return web.Response(status=503, text="the data are unavailable", headers={"Retry-After": "30"})
-
-
-async def _repeat(seconds: float, work: Callable[[], Awaitable[None]]) -> None:
-    """Run ``work`` repeatedly, with pauses of about ``seconds``, until the task is cancelled.
-
-    An error does not end the loop.
-    """
-    last_error = ""
-    while True:
-        try:
-            await work()
-            last_error = ""
-        except Exception as error:
-            if repr(error) != last_error:  # log the same error once, not in each round
-                if isinstance(error, DataError):
-                    logger.error("data away fault=%s", error)
-                else:
-                    logger.error("a regular task failed; it is tried again", exc_info=error)
-            last_error = repr(error)
-        # The interval varies by 10 %, so that several servers do not access the data at the same moments.
-        await asyncio.sleep(seconds * (0.9 + 0.2 * _SPREAD.random()))
-
-
-async def _cancel(task: asyncio.Future[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
 
 
 def run(call: Call) -> int:

@@ -18,7 +18,6 @@ import os
 import re
 import time
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.terminal import counted
 from newsbot.clock import utc
 from newsbot.errors import ArgumentError, UserError
+from newsbot.items import Bounded
 
 MAX_LINE = 8192
 """Maximum number of characters of a line that are read."""
@@ -71,7 +71,7 @@ class LogReader:
 
     def __init__(self, since: float = 0.0) -> None:
         self._since = utc(since)
-        self._pages: OrderedDict[str, _Page] = OrderedDict()
+        self._pages = Bounded[str, _Page](MAX_PAGES)
         """Pages by path with query. A path that ends in ``?`` stands for all other forms of its URL."""
         self.bad_lines = 0
         """Number of lines that are not access log lines."""
@@ -115,10 +115,7 @@ class LogReader:
         return True
 
     def _page(self, path: str) -> _Page:
-        page = self._pages.setdefault(path, _Page([]))
-        self._pages.move_to_end(path)
-        if len(self._pages) > MAX_PAGES:
-            self._pages.popitem(last=False)
+        page = self._pages[path] = self._pages.get(path) or _Page([])
         return page
 
     def _is_old(self, written: str) -> bool:

@@ -1,7 +1,7 @@
 """Chooses responses and reports new or changed pages: the code that both kinds of middleware share.
 
 Notices are sent in the background, so that visitors of the site never wait for them. URLs are collected for a
-second and sent together in a signed notice (see :mod:`newsbot.apps.push.signatures`). If newsbot is
+second and sent together in a signed notice (see :mod:`newsbot.apps.push.protocols`). If newsbot is
 unreachable, the latest :data:`MAX_WAITING` URLs are kept and sent later. The site never receives an
 exception.
 
@@ -20,13 +20,13 @@ import time
 import urllib.error
 import urllib.request
 import zlib
-from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
-from newsbot.apps.push.signatures import notice_header
+from newsbot.apps.push.protocols import notice_header
+from newsbot.items import Bounded
 from newsbot.pages.rules.shape import CLEARLY_NONE, log_odds
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Notifier:
         self._url, self._secret, self._gather = url, secret, gather
         self.site = site.rstrip("/")
         self._host = urlsplit(site).netloc
-        self._waiting: OrderedDict[str, None] = OrderedDict()
+        self._waiting = Bounded[str, None](MAX_WAITING)
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closed = False
@@ -72,10 +72,7 @@ class Notifier:
         If the queue is full, the oldest URL is dropped.
         """
         with self._lock:
-            self._waiting[url] = None
-            self._waiting.move_to_end(url)
-            while len(self._waiting) > MAX_WAITING:
-                self._waiting.popitem(last=False)
+            self._waiting.add(url)
             # The thread is started here and not in __init__. Servers such as gunicorn load the site and then
             # fork, and threads do not survive a fork.
             if self._thread is None:
@@ -232,8 +229,8 @@ class Changes:
     """
 
     def __init__(self) -> None:
-        self._hashes: OrderedDict[str, str] = OrderedDict()
-        self._texts: OrderedDict[str, None] = OrderedDict()
+        self._hashes = Bounded[str, str](MAX_PAGES)
+        self._texts = Bounded[str, None](MAX_PAGES)
         self._lock = threading.Lock()
 
     def is_news(self, url: str, page: bytes, charset: str = "utf-8") -> bool:
@@ -246,13 +243,8 @@ class Changes:
         if found is None:
             return False
         with self._lock:
-            # The item is removed and inserted again at the end. So the first item is always the page that was
-            # not requested for the longest time.
-            before, is_known = self._hashes.pop(url, None), found in self._texts
+            before, is_known = self._hashes.get(url), found in self._texts
             self._hashes[url], self._texts[found] = found, None
-            for memory in (self._hashes, self._texts):
-                if len(memory) > MAX_PAGES:
-                    memory.popitem(last=False)
         return not is_known if before is None else before != found
 
 

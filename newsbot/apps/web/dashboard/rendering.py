@@ -38,6 +38,7 @@ from newsbot.apps.operations.verdict import in_words
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import clean, printable
 from newsbot.clock import utc
+from newsbot.pages.text.differences import word_changes
 
 COOKIE = "newsbot_language"
 _STRING = re.compile(r'(msgid_plural|msgid|msgstr)?(?:\[\d\])?\s*(".*")')
@@ -357,6 +358,8 @@ HEADERS: Final = {
     "Cache-Control": "private, no-cache",
     "Server": "newsbot",
 }
+SHOWN_LINES = 100
+"""Maximum number of changed lines between two versions that are shown."""
 COMPRESSED_FROM = 1400
 """Minimum length in bytes of a body that is compressed.
 
@@ -405,6 +408,8 @@ def make_environment() -> Environment:
         "bold": Markup("<b>{}</b>").format,
         "anchor": Markup('<a href="{}">{}</a>').format,
         "languages": LANGUAGES,
+        "max_lines": SHOWN_LINES,
+        "word_changes": word_changes,
         "language": current,
     }
     return environment

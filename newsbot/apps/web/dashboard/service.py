@@ -140,16 +140,16 @@ class Memos:
             found = self._chosen[work] = Memo(self._readers, work, FIGURES[top_events])
         return found
 
-    async def known(self, work: Callable[[Data], _Value]) -> Known[_Value]:
-        """Return the result of ``work``, with the time at which it was computed."""
-        return await self._memo(work).get()
-
     async def get(self, work: Callable[[Data], _Value]) -> _Value:
         """Return the result of ``work``."""
-        return (await self.known(work)).value
+        known: Known[_Value] = await self._memo(work).get()
+        return known.value
 
     async def soon(self, work: Callable[[Data], _Value]) -> Known[_Value]:
-        """Do the same as :meth:`known`, but raise :class:`StillComputing` almost at once."""
+        """Return the result of ``work``, with the time at which it was computed.
+
+        Raises :class:`StillComputing` almost at once if it is being computed for the first time.
+        """
         return await self._memo(work).get(SOON)
 
     async def present(self, *works: Callable[[Data], Any]) -> list[Any]:
@@ -270,6 +270,7 @@ class Dashboard:
         back = str(request.rel_url) if request.method == "GET" else ""
         html = self.environment.get_template(name).render(
             **{"refresh": 0, "reading": None, "back": back, **values},
+            board=self,
             here=here,
             pages=PAGES,
             more_pages=MORE_PAGES,
@@ -280,7 +281,6 @@ class Dashboard:
             done=done,
             wrong_input=request.query if session and request.query.get("wrong") else {},
             can_log_in=self.access.can_log_in or self.has_sign_on,
-            has_sign_on=self.has_sign_on,
             login=link("/login", back=back),
             query=request.query,
             again=partial(again, list(request.query.items())),

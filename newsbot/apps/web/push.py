@@ -1,4 +1,8 @@
-"""Queues the pages and sources that push notices name, so that they are fetched immediately.
+"""Receives notices of changed pages, and queues the pages and sources that they name.
+
+The notices are those of WebSub, IndexNow, sensors, rssCloud and pings (docs/push.md). Responses do not reveal
+which URLs are known. The length of bodies is limited, a repeated notice is used only once, and each sender
+has a budget of requests. Sensors are ``scrapy sensor`` and the middleware in :mod:`newsbot.apps.push.sensor`.
 
 The sender of a notice is called the notifier. Its name consists of the protocol and a host. A notifier gets
 more trust if the fetches after its notices find changes (:mod:`newsbot.apps.operations.notifier_trust`). Each
@@ -8,40 +12,103 @@ host has a budget of fetches that notices can cause. Only one thread uses the st
 Subscriptions to WebSub hubs are kept here, too. The crawl writes a note of kind
 :data:`newsbot.crawl.sources.HUB` for each feed that names hubs. Each of these feeds gets one
 subscription, at its first hub that accepts the request. Subscriptions are stored as notes. They are renewed
-before they expire.
+before they expire. The full texts in signed messages of hubs are kept until the pages of their articles are
+visited (:mod:`newsbot.sites.texts`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
+import random
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
+from aiohttp import web
+
 from newsbot.apps.operations.notifier_trust import TRUST, Budget, Ledger, Trust
-from newsbot.apps.push.protocols import Subscription, end_of_lease, request_of, subscribe, was_asked
-from newsbot.apps.push.signatures import TOLERANCE
-from newsbot.apps.push.texts import PushedTexts
-from newsbot.apps.web.http import Outgoing, OutgoingError
+from newsbot.apps.push import protocols
+from newsbot.apps.push.protocols import (
+    TOLERANCE,
+    SeenOnce,
+    Subscription,
+    end_of_lease,
+    genuine_notice,
+    request_of,
+    subscribe,
+    was_asked,
+)
+from newsbot.apps.web.http import MAX_BODY, Outgoing, OutgoingError, read_form, sender_of
 from newsbot.clock import Clock, system_clock
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.sources import HUB
 from newsbot.frontier.base import Added, Entry, Frontier, known_of
-from newsbot.items import GivenBy, Kind, Link, PageRecord, Where
+from newsbot.items import Bounded, GivenBy, Kind, Link, PageRecord, Where
+from newsbot.pages.discovery.feeds import MAX_BODY as MAX_FEED
+from newsbot.pages.discovery.feeds import FeedError, item_contents
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.pages.rules.shape import CLEARLY_NONE, log_odds
 from newsbot.ranking.families import State, family_of, read_site
 from newsbot.ranking.judging import Judgement
+from newsbot.sites.texts import LASTS, PUSHED
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
+
+MAX_KEPT = 1_000
+"""Maximum number of texts that one process keeps. If there are more, the oldest is deleted."""
+MAX_OF_MESSAGE = 50
+"""Maximum number of texts of one message that are kept. The first items of a feed are the newest."""
+
+
+class PushedTexts:
+    """Writes the texts of one process. All methods raise :class:`newsbot.errors.DataError`."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        kept = {url: float(note["at"]) for url, note in notes.all(PUSHED).items()}
+        self._kept = Bounded[str, float](MAX_KEPT + 1)
+        """The time of each text in POSIX seconds, oldest first, by canonical URL."""
+        self._kept.update(sorted(kept.items(), key=lambda one: one[1]))
+
+    def save(self, contents: Mapping[str, str], site: str, rules: RuleSet, now: float) -> None:
+        """Keep the texts of a message. ``contents``: HTML by the URL of the item.
+
+        ``site``: the site that names the feed of the message. Texts for pages of other sites, and texts that
+        are too long for a note, are ignored.
+        """
+        saved = 0
+        for url, html in contents.items():
+            try:
+                rule = rules.for_url(url)
+                if rule.domain != site or saved == MAX_OF_MESSAGE:
+                    continue
+                key = canonicalize(url, rule.drop_query)
+                self._notes.save(PUSHED, key, {"site": site, "html": html, "at": now})
+            except ValueError:  # the URL is not valid, or the text is too long
+                continue
+            saved += 1
+            self._kept[key] = now
+            if len(self._kept) > MAX_KEPT:
+                self._forget(next(iter(self._kept)))
+
+    def forget_old(self, now: float) -> None:
+        """Delete the texts that are older than :data:`LASTS`."""
+        for key in [key for key, at in self._kept.items() if at < now - LASTS]:
+            self._forget(key)
+
+    def _forget(self, key: str) -> None:
+        self._notes.forget(PUSHED, key)
+        del self._kept[key]
+
 
 PRIORITY = 90.0
 """Priority of queued pages in the frontier.
@@ -404,60 +471,51 @@ After the last attempt, the subscription is deleted. Later requests of the hub g
 """
 
 
+@dataclass(frozen=True, slots=True)
 class Subscriber:
     """Sends due requests to hubs. ``public_url`` is the URL at which hubs reach this server."""
 
-    def __init__(
-        self,
-        subscriptions: Subscriptions,
-        outgoing: Outgoing,
-        desk: Desk,
-        data: OffThread,
-        *,
-        public_url: str,
-        clock: Clock,
-    ) -> None:
-        self._subscriptions = subscriptions
-        self._outgoing = outgoing
-        self._desk = desk
-        self._data = data
-        self._public_url = public_url.rstrip("/")
-        self._clock = clock
+    subscriptions: Subscriptions
+    outgoing: Outgoing
+    desk: Desk
+    data: OffThread
+    public_url: str
+    clock: Clock
 
     def callback(self, subscription: Subscription) -> str:
         """Return the callback URL of a subscription. Its token is secret, and only the hub gets it."""
-        return f"{self._public_url}/push/websub/{subscription.token}"
+        return f"{self.public_url.rstrip('/')}/push/websub/{subscription.token}"
 
     async def round(self) -> None:
         """Create subscriptions for new hubs, and send the due requests, oldest first.
 
         Raises :class:`newsbot.errors.DataError`.
         """
-        await self._data.call(self._subscriptions.follow_hubs)
-        now = self._clock()
-        due = [one for one in self._subscriptions if one.renew_at <= now]
+        await self.data.call(self.subscriptions.follow_hubs)
+        now = self.clock()
+        due = [one for one in self.subscriptions if one.renew_at <= now]
         for subscription in sorted(due, key=lambda one: one.renew_at)[:AT_ONCE]:
             await self._ask(end_of_lease(subscription, now))
 
     async def _ask(self, subscription: Subscription) -> None:
         if subscription.state == "leaving" and subscription.tries >= LAST_TRIES:
-            await self._data.call(self._subscriptions.drop, subscription.token)
+            await self.data.call(self.subscriptions.drop, subscription.token)
             return
         # A hub may send its verification before its response, so the state is set before the request is sent.
-        self._subscriptions.put(was_asked(subscription, self._clock()))
+        self.subscriptions.put(was_asked(subscription, self.clock()))
         fault = await self._fault_of_asking(subscription)
         # If the hub has verified the end during the request, the subscription no longer exists.
-        current = self._subscriptions.by_token(subscription.token)
+        current = self.subscriptions.by_token(subscription.token)
         if fault and current is not None:
-            self._subscriptions.put(was_asked(subscription, self._clock(), fault))
+            self.subscriptions.put(was_asked(subscription, self.clock(), fault))
             logger.warning("subscription request failed hub=%s fault=%s", subscription.hub, fault)
-        await self._data.call(self._keep, subscription)
+        await self.data.call(self._keep, subscription)
 
     async def _fault_of_asking(self, subscription: Subscription) -> str:
         """Send the request to the hub. Return the reason if it failed, otherwise an empty string."""
         form = request_of(subscription, self.callback(subscription))
         try:
-            answer = await self._outgoing.post(subscription.hub, form)
+            answer = await self.outgoing.post(subscription.hub, form)
         except OutgoingError as error:
             return str(error)
         if 200 <= answer.status < 300:
@@ -467,6 +525,247 @@ class Subscriber:
 
     def _keep(self, subscription: Subscription) -> None:
         """Store the state, and record that the hub is expected to send notices of the page."""
-        self._subscriptions.keep(subscription.token)
+        self.subscriptions.keep(subscription.token)
         notifier = notifier_name("websub", subscription.hub)
-        self._desk.ledger.expect(notifier, subscription.page, *self._desk.seen(subscription.page))
+        self.desk.ledger.expect(notifier, subscription.page, *self.desk.seen(subscription.page))
+
+
+KEY_LASTS = 86400.0
+"""Seconds for which a correct key file is trusted without another request."""
+WRONG_LASTS = 300.0
+"""Seconds for which a wrong or missing key file is not requested again."""
+KEYS_AN_HOUR, KEYS_AT_ONCE = 60.0, 10.0
+"""Maximum number of requests for key files of one host, per hour and at once.
+
+Without this limit, forged notices could cause a flood of requests to a host.
+"""
+PLAIN = {"X-Content-Type-Options": "nosniff"}
+"""Headers of all responses. Browsers must use the declared content type and not guess one."""
+_SPREAD = random.Random()  # noqa: S311  (varies the times of renewals, keeps no secret)
+
+
+@dataclass
+class Receiver:
+    """The handlers of the push routes and their state.
+
+    ``data`` is the thread that calls the blocking methods of ``desk`` and ``subscriptions``.
+    ``sensor_secret`` is the key of sensors. If it is empty, notices of sensors are refused. ``per_sender`` is
+    the number of requests that one address may send in an hour.
+    """
+
+    desk: Desk
+    subscriptions: Subscriptions
+    outgoing: Outgoing
+    data: OffThread
+    clock: Clock
+    sensor_secret: str
+    per_sender: float
+
+    def __post_init__(self) -> None:
+        self.senders = Budget(self.per_sender, max(20.0, self.per_sender / 6), self.clock)
+        """Budget of requests by sender."""
+        self.bodies = SeenOnce(2 * TOLERANCE, self.clock)
+        """Digests of the bodies that hubs sent, so that a repeated body is used only once."""
+        self.keys, self.wrong_keys = SeenOnce(KEY_LASTS, self.clock), SeenOnce(WRONG_LASTS, self.clock)
+        """Digests of IndexNow keys that were found on their host, and of keys that were not found."""
+        self.key_files = Budget(KEYS_AN_HOUR, KEYS_AT_ONCE, self.clock)
+        """Budget of requests for key files by host."""
+
+    def add_to(self, app: web.Application) -> None:
+        """Add the routes of the receiver."""
+        app.router.add_get("/push/websub/{token}", self.verify)
+        app.router.add_post("/push/websub/{token}", self.receive)
+        app.router.add_get("/indexnow", self.index_now)
+        app.router.add_post("/indexnow", self.index_now)
+        app.router.add_post("/push/notice", self.notice)
+        app.router.add_get("/push/rsscloud", self.cloud_challenge)
+        app.router.add_post("/push/rsscloud", self.cloud)
+        app.router.add_post("/push/ping", self.ping)
+
+    def limit_of(self, request: web.Request) -> int:
+        """Return the maximum length of a request's body in bytes.
+
+        It is larger for hubs, because they send feeds.
+        """
+        from_hub = self.subscriptions.by_token(request.match_info.get("token", "")) is not None
+        return MAX_FEED if from_hub else MAX_BODY
+
+    # --- WebSub
+    async def verify(self, request: web.Request) -> web.Response:
+        """Respond to a hub's verification of intent (WebSub, section 5.3), or record its denial (5.2).
+
+        The response to a valid verification is the hub's challenge. Other requests get 404.
+        """
+        subscription = self.subscriptions.by_token(request.match_info["token"])
+        if subscription is None:
+            return _not_found()
+        now = self.clock()
+        # A hub may deny a subscription at any time. A denial has no challenge (WebSub, section 5.2).
+        if request.query.get("hub.mode") == "denied":
+            self.subscriptions.put(protocols.deny(subscription, request.query, now))
+            await self.data.call(self.subscriptions.keep, subscription.token)
+            return web.Response(headers=PLAIN)
+        confirmed, echo = protocols.verify_intent(subscription, request.query, now, _SPREAD.random())
+        if echo is None:
+            return _not_found()
+        if request.query.get("hub.mode") == "unsubscribe":
+            await self.data.call(self.subscriptions.drop, subscription.token)
+        else:
+            self.subscriptions.put(confirmed)
+            await self.data.call(self.subscriptions.keep, subscription.token)
+        return web.Response(text=echo, headers=PLAIN)
+
+    async def receive(self, request: web.Request) -> web.Response:
+        """Receive content from a hub. Content without a valid signature is acknowledged, but ignored.
+
+        So the response does not reveal to a forger whether a signature is valid (allowed by WebSub, section
+        8). Genuine content causes a fetch of the feed. Its texts are kept for pages that are refused.
+        """
+        subscription = self.subscriptions.by_token(request.match_info["token"])
+        if subscription is None:
+            return web.Response(status=410, headers=PLAIN)  # section 7: the hub may then end the subscription
+        body = await request.read()
+        signature = request.headers.get("X-Hub-Signature")
+        seen, genuine = protocols.is_genuine(subscription, signature, body, self.clock())
+        # The digest includes the token, because two feeds may have the same body.
+        digest = hashlib.blake2b(subscription.token.encode() + body, digest_size=16).digest()
+        # is_new() records the digest, so it is called only for genuine content. Otherwise a forger could make
+        # the body of a hub count as a repetition.
+        if genuine and self.bodies.is_new(digest):
+            if seen.method != subscription.method:
+                self.subscriptions.put(seen)
+                await self.data.call(self.subscriptions.keep, seen.token)
+            notifier = notifier_name("websub", subscription.hub)
+            (fate,) = await self._take(notifier, [subscription.page], proved=True)
+            # The budget for fetches also limits how much is read and kept.
+            if fate is Fate.QUEUED and not subscription.is_exposed:
+                await self._keep_texts(subscription, body, request.headers.get("Content-Type"))
+        return web.Response(status=202, headers=PLAIN)
+
+    async def _keep_texts(self, subscription: protocols.Subscription, body: bytes, kind: str | None) -> None:
+        try:
+            contents = await asyncio.to_thread(item_contents, body, subscription.topic, kind)
+        except FeedError:  # a hub may also send pages, and messages without content
+            return
+        await self.data.call(self.desk.keep_texts, subscription.page, contents)
+
+    # --- IndexNow and sensors
+    async def index_now(self, request: web.Request) -> web.Response:
+        """Receive an IndexNow notice, and use it if the host of its URLs has a key file with its key.
+
+        The response is 202 for an accepted notice, 422 for an invalid notice, 403 for a wrong key, and 429
+        for too many requests.
+        """
+        if not self._may_send(request):
+            return _too_many()
+        try:
+            if request.method == "GET":
+                notice = protocols.of_query(request.query)
+            else:
+                notice = protocols.of_json(await request.read())
+        except protocols.BadNotice as error:
+            return web.Response(status=422, text=str(error), headers=PLAIN)
+        believed = await self._is_key(notice)
+        if believed is None:
+            return _too_many()
+        if not believed:
+            return web.Response(status=403, text="the key file was not found or differs", headers=PLAIN)
+        await self._take(f"indexnow:{notice.host}", notice.urls, proved=True)
+        return web.Response(status=202, headers=PLAIN)
+
+    async def _is_key(self, notice: protocols.Notice) -> bool | None:
+        """Return True if the host has the key file with the key of the notice.
+
+        Return None if the host's budget of requests for key files is used up.
+        """
+        key = hashlib.blake2b(f"{notice.key_location}\0{notice.key}".encode(), digest_size=16).digest()
+        if self.keys.knows(key):
+            return True
+        if self.wrong_keys.knows(key) or not await self.data.call(self.desk.knows_site, notice.urls[0]):
+            return False  # a notice can name any host, so only known sites get a request
+        if not self.key_files.take(notice.host):
+            return None
+        try:
+            answer = await self.outgoing.get(notice.key_location)
+        except OutgoingError:
+            return False
+        right = answer.status == 200 and protocols.is_key_file(answer.body, notice.key)
+        (self.keys if right else self.wrong_keys).is_new(key)  # this call also records the key
+        return right
+
+    async def notice(self, request: web.Request) -> web.Response:
+        """Receive a notice of a sensor: the JSON of IndexNow, signed with the shared secret.
+
+        The response is 202 for an accepted notice, 403 for a wrong signature, 409 for a notice that was
+        received before, 422 for an invalid notice, and 429 for too many requests.
+        """
+        if not self._may_send(request):
+            return _too_many()
+        body = await request.read()
+        header = request.headers.get("X-Newsbot-Signature", "")
+        key = self.sensor_secret and genuine_notice(header, self.sensor_secret, body, self.clock())
+        if not key:
+            return web.Response(status=403, text="the signature is missing or wrong", headers=PLAIN)
+        # The notice is recorded in the storage, so that a copy of it is also refused after a restart.
+        if not await self.data.call(self.desk.is_first, key):
+            return web.Response(status=409, text="this notice was received before", headers=PLAIN)
+        try:
+            notice = protocols.of_json(body)
+        except protocols.BadNotice as error:
+            return web.Response(status=422, text=str(error), headers=PLAIN)
+        await self._take(f"sensor:{notice.host}", notice.urls, proved=True)
+        return web.Response(status=202, headers=PLAIN)
+
+    # --- hints
+    async def cloud_challenge(self, request: web.Request) -> web.Response:
+        """Return the challenge of an rssCloud server if it is for a known feed, otherwise 404."""
+        challenge = protocols.challenge_of(request.query)
+        if challenge is None or not self._may_send(request):
+            return _not_found()
+        if not await self.data.call(self.desk.is_source, challenge[0]):
+            return _not_found()
+        return web.Response(text=challenge[1], headers=PLAIN)
+
+    async def cloud(self, request: web.Request) -> web.Response:
+        """Receive an rssCloud notice: a form with the ``url`` of a feed."""
+        if not self._may_send(request):
+            return _too_many()
+        form = await read_form(request)
+        url = form.get("url")
+        if isinstance(url, str):
+            await self._take(_sender("rsscloud", request), [url], proved=False)
+        return web.Response(headers=PLAIN)
+
+    async def ping(self, request: web.Request) -> web.Response:
+        """Receive a ping: an XML-RPC call of ``weblogUpdates.ping``. Errors are part of the XML response."""
+        if not self._may_send(request):
+            return _too_many()
+        try:
+            urls = protocols.pinged(await request.read())
+        except ValueError as error:
+            answer = protocols.ping_answer(str(error))
+        else:
+            await self._take(_sender("ping", request), urls, proved=False)
+            answer = protocols.ping_answer()
+        return web.Response(text=answer, content_type="text/xml", headers=PLAIN)
+
+    # --- shared
+    def _may_send(self, request: web.Request) -> bool:
+        return self.senders.take(sender_of(request))
+
+    async def _take(self, notifier: str, urls: Iterable[str], *, proved: bool) -> list[Fate]:
+        fates = await self.data.call(self.desk.take, notifier, urls, proved=proved)
+        self.desk.count(notifier, fates)
+        return fates
+
+
+def _sender(protocol: str, request: web.Request) -> str:
+    return f"{protocol}:{sender_of(request)}"
+
+
+def _too_many() -> web.Response:
+    return web.Response(status=429, text="too many requests", headers=PLAIN)
+
+
+def _not_found() -> web.Response:
+    return web.Response(status=404, headers=PLAIN)
