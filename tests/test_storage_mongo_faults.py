@@ -181,6 +181,8 @@ def test_a_user_with_read_access_can_read(server: MongoServer, storage: MongoSto
     reader = MongoStorage(server.uri_of("reader", "Sekret3"))
     assert reader.articles.get("https://example.org/a") == make_article("a")
     assert len(find(reader, "новости")) == 1
+    storage.articles.store(make_article("c", "A third text."))  # its change has no number yet
+    assert len(reader.articles.changes_since().found) == 1
     for write in (
         lambda: reader.articles.store(make_article("b", "Other.")),
         lambda: reader.pages.discover([make_page("x")]),
@@ -192,7 +194,7 @@ def test_a_user_with_read_access_can_read(server: MongoServer, storage: MongoSto
     reader.close()
     with pytest.raises(DataUnavailable, match="grant it the role readWrite"):
         MongoStorage(server.uri_of("reader", "Sekret3"), database="other")
-    assert storage.articles.count() == 1
+    assert storage.articles.count() == 2
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,8 @@ def all_numbered(server: Server) -> Numbering:
     All changes up to the last number are committed.
     """
     database = server.at.database
-    with suppress(DataUnavailable):  # a user without the right to write reads only the numbered changes
+    # A user without the right to write reads only the numbered changes.
+    with suppress(DataUnavailable), server.readable():
         while any(database[name].find_one({NUMBER: None}, {"_id": 1}) for name in _COLLECTIONS):
             server.transact(partial(number_some, database))
     return numbering(database)
