@@ -14,7 +14,7 @@ from typing import Any
 from lxml.html import fromstring
 from w3lib.encoding import html_to_unicode
 
-from newsbot.pages.extraction.page.visible import join, render
+from newsbot.pages.extraction.visible import join, render
 
 Fields = dict[str, Any]
 Extractor = Callable[[bytes, str], Fields]

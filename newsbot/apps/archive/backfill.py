@@ -45,7 +45,7 @@ from newsbot.config.settings import number_of
 from newsbot.crawl.scope import arguments_for
 from newsbot.errors import ArgumentError, NotAnArticle
 from newsbot.items import ARCHIVE, Bounded, Kind, Link, Reason, Where
-from newsbot.pages.extraction.fields.dates.candidates import from_url
+from newsbot.pages.extraction.fields.date_candidates import from_url
 from newsbot.pages.rules.rule import Rule, ascii_domain
 from newsbot.ranking.families import Result, SiteFamilies, State, family_of
 from newsbot.ranking.judging import judge

@@ -55,8 +55,8 @@ from newsbot.crawl.assembly import Crawl
 from newsbot.crawl.entries import entry_for, page_for
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import Article, EventKind, Kind, Link, Reason, Where
+from newsbot.pages.discovery.reader import html_of
 from newsbot.pages.extraction import parse_html, read
-from newsbot.pages.extraction.documents import html_of
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import page_rights
 from newsbot.pages.rules.rule import Rule, ascii_domain, classify

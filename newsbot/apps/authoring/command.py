@@ -18,7 +18,6 @@ from newsbot.cli.terminal import columns, counted
 from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Kind, Link, Where
-from newsbot.pages.rules.expressions import compile_pattern
 from newsbot.pages.rules.load import (
     Loaded,
     RuleFile,
@@ -30,7 +29,7 @@ from newsbot.pages.rules.load import (
     read_folder,
     verdict,
 )
-from newsbot.pages.rules.rule import Pattern, Rule, classify
+from newsbot.pages.rules.rule import Pattern, Rule, classify, compile_pattern
 from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import kept, learns
 from newsbot.urls import canonicalize

@@ -28,8 +28,7 @@ from newsbot.backends import rules_folder
 from newsbot.cli.command import Call
 from newsbot.cli.terminal import Column, counted
 from newsbot.errors import MAX_QUOTE, ArgumentError, RulesError
-from newsbot.pages.rules.expressions import PREFIX, read_selector
-from newsbot.pages.rules.rule import ascii_domain
+from newsbot.pages.rules.rule import PREFIX, ascii_domain, read_selector
 from newsbot.urls import canonicalize, host_key, site_of
 
 MAX_BYTES = 256 * 1024

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 from lxml import etree
 
 from newsbot.apps.monitor.results import MAX_HOPS, CheckedPage, PageCheck
-from newsbot.pages.extraction.strings import squash
 from newsbot.pages.extraction.verdict import is_error
+from newsbot.pages.text.words import squash
 from newsbot.urls import canonicalize, resolve
 
 REDIRECTS = (301, 302, 303, 307, 308)

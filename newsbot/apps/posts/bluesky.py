@@ -28,7 +28,7 @@ from newsbot.items import Medium
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
-from newsbot.pages.extraction.fields.media import listed, medium
+from newsbot.pages.extraction.fields.details import listed, medium
 
 API = "public.api.bsky.app"
 PAGE = 50

@@ -33,7 +33,7 @@ from newsbot.items import Medium
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
-from newsbot.pages.extraction.fields.media import listed, medium
+from newsbot.pages.extraction.fields.details import listed, medium
 
 PAGE = 40
 """Number of posts of one request. It is the most that the API allows."""

@@ -18,7 +18,7 @@ from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction import parse_html
-from newsbot.pages.extraction.fields.media import listed, medium
+from newsbot.pages.extraction.fields.details import listed, medium
 
 _HOSTS = ("t.me", "telegram.me")
 _CHANNEL = re.compile(r"/(?:s/)?([A-Za-z]\w{3,31})/?")

@@ -15,7 +15,7 @@ from newsbot.items import Medium
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError
 from newsbot.pages.discovery.reader import SourceReader
-from newsbot.pages.extraction.fields.media import listed, medium
+from newsbot.pages.extraction.fields.details import listed, medium
 
 _HOSTS = ("youtube.com", "www.youtube.com", "m.youtube.com")
 _CHANNEL = re.compile(r"/channel/(UC[\w-]{22})/?(?:videos|shorts|streams|featured)?/?")

@@ -38,8 +38,8 @@ from newsbot.config.settings import SettingsLike
 from newsbot.errors import Problem, RulesError, did_you_mean
 from newsbot.items import Article
 from newsbot.pages.rights import opted_out
-from newsbot.pages.rules.rule import Rule
-from newsbot.pages.rules.yamlfile import Secret, YamlFault, line_of, read_tree
+from newsbot.pages.rules.keys import YamlFault, line_of, read_tree
+from newsbot.pages.rules.rule import Rule, Secret
 from newsbot.storage.articles import Changes
 
 TARGETS: Mapping[str, str] = {

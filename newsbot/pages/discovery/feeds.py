@@ -29,10 +29,9 @@ from newsbot.clock import system_clock, utc
 from newsbot.items import Kind, Link, Medium, Where
 from newsbot.pages.discovery.dates import SiteDates, has_two_readings, parse_date
 from newsbot.pages.discovery.xml_events import Enough, Handler, pieces, read, unescape
-from newsbot.pages.extraction.fields.media import MAX_MEDIA, listed, medium
-from newsbot.pages.extraction.page.charset import decode
-from newsbot.pages.extraction.strings import squash, untagged
-from newsbot.pages.text.codings import gunzip
+from newsbot.pages.extraction.fields.details import MAX_MEDIA, listed, medium
+from newsbot.pages.text.codings import decode, gunzip
+from newsbot.pages.text.words import squash, untagged
 from newsbot.urls import absolute
 
 # --- the data of a feed, and the conversion of its items to links, for all formats
@@ -156,7 +155,7 @@ class SourceCollector:
         """
         if not self._two_readings:
             return
-        from newsbot.pages.extraction.fields.dates.moments import order_in  # noqa: PLC0415
+        from newsbot.pages.extraction.fields.moments import order_in  # noqa: PLC0415
 
         order = order_in(text for _, _, text in self._two_readings)
         for address, name, text in self._two_readings:

@@ -20,8 +20,7 @@ from newsbot.items import Kind, Link, Where
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError, SourceCollector, SourceError, clean_title, parse_feed
 from newsbot.pages.discovery.xml_events import Enough, Handler, read
-from newsbot.pages.extraction.page.charset import detect
-from newsbot.pages.text.codings import gunzip, unpacked
+from newsbot.pages.text.codings import detect, gunzip, unpacked
 from newsbot.urls import absolute, canonical_or_same
 
 MAX_URLS = 50_000

@@ -7,7 +7,7 @@ Files in reading order:
 * ``pieces``: cuts the page into pieces of text, each with the boxes of markup around it, in one walk
 * ``features``: computes numbers about each piece
 * ``furniture``: leaves out comments, captions of galleries, mottos and side columns, lines whose words show
-  that they are not part of the article, and the headline, names and date
-* ``tables``: tables and lists between the paragraphs of an article
+  that they are not part of the article, and the headline, names and date; finds tables and lists between the
+  paragraphs of an article
 * ``embedded``: finds text that a page contains only as data for its scripts, and pages whose scripts fetch it
 """

@@ -11,9 +11,14 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.page.hidden import Hidden, is_for_screen_readers
-from newsbot.pages.extraction.page.visible import PHRASING, SENTENCES, is_in_sentence
-from newsbot.pages.extraction.strings import preformatted, resolved, squash, word_list, word_set
+from newsbot.pages.extraction.visible import (
+    PHRASING,
+    SENTENCES,
+    Hidden,
+    is_for_screen_readers,
+    is_in_sentence,
+)
+from newsbot.pages.text.words import preformatted, resolved, squash, word_list, word_set
 
 MAX_PIECES = 4000
 """Maximum number of pieces of a page. The longest real articles have about 1,000."""

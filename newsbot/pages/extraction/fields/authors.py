@@ -20,12 +20,12 @@ from lxml.html import HtmlElement
 
 from newsbot.items import Link
 from newsbot.pages.extraction.fields import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
-from newsbot.pages.extraction.fields.dates.candidates import beside
-from newsbot.pages.extraction.fields.dates.own import is_of_teaser
+from newsbot.pages.extraction.fields.date_candidates import beside, is_of_teaser
 from newsbot.pages.extraction.fields.titles import site_names
-from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
-from newsbot.pages.extraction.page.page import Page, pieces_of, text_of, xpath
-from newsbot.pages.extraction.strings import (
+from newsbot.pages.extraction.page import Nodes, Page, texts, types_of
+from newsbot.pages.extraction.visible import pieces_of, text_of, xpath
+from newsbot.pages.text.languages import compiled, pairs, words
+from newsbot.pages.text.words import (
     is_full_name,
     is_small,
     is_template,
@@ -34,7 +34,6 @@ from newsbot.pages.extraction.strings import (
     plain,
     word_list,
 )
-from newsbot.pages.text.languages import compiled, pairs, words
 
 # --- names in a byline
 
@@ -435,7 +434,7 @@ def _without_places(names: list[str], page: Page) -> list[str]:
 def _places(page: Page) -> set[str]:
     """Return the keys of the places in the metadata and in the date line of the text ("Munich, Germany –").
 
-    For keys see :func:`~newsbot.pages.extraction.strings.key`.
+    For keys see :func:`~newsbot.pages.text.words.key`.
     """
     node = page.article or {}
     fields = ("contentLocation", "locationCreated", "spatialCoverage", "dateline")

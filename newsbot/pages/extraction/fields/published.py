@@ -1,8 +1,8 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
-The candidates (possible times, each with a confidence) come from :mod:`candidates`. The functions here choose
-one of them. They also find the time zone for times that are written without one. If the pages of a site state
-times only in UTC, the functions find the time zone of the site.
+The candidates (possible times, each with a confidence) come from :mod:`date_candidates`. The functions here
+choose one of them. They also find the time zone for times that are written without one. If the pages of a
+site state times only in UTC, the functions find the time zone of the site.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from newsbot.pages.extraction.fields import (
     VISIBLE,
     Candidate,
 )
-from newsbot.pages.extraction.fields.dates.candidates import (
+from newsbot.pages.extraction.fields.date_candidates import (
     Moment,
     aware,
     changed,
@@ -40,22 +40,20 @@ from newsbot.pages.extraction.fields.dates.candidates import (
     time_tags,
     visible,
 )
-from newsbot.pages.extraction.fields.dates.moments import (
+from newsbot.pages.extraction.fields.moments import (
     Written,
+    country_zone,
     find_date,
+    named_zone,
     order_in,
     parse_stamp,
     plausible,
-    settled,
-)
-from newsbot.pages.extraction.fields.dates.zones import (
-    country_zone,
-    named_zone,
     region_of,
+    settled,
     shown_zone,
     zone_on_day,
 )
-from newsbot.pages.extraction.page.page import Page
+from newsbot.pages.extraction.page import Page
 
 _FINER_FROM = 0.45
 """Minimum confidence of a candidate whose clock time is added to a day without a clock time."""
