@@ -16,7 +16,6 @@ Files in reading order:
 * ``body``: the text of the article
 * ``verdict``: decides from the evidence in the page, and from its likeness to the articles of the site,
   whether it is an article; recognises errors, logins and cookie notices
-* ``selectors``: applies the selectors of a site's rule
 * ``comparison``: decides whether an edit makes a new version; finds lines that a site prints around
   its articles
 * ``addresses``: the canonical URL of a page, and the next page; joins articles of several pages

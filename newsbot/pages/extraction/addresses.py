@@ -18,11 +18,11 @@ from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article
+from newsbot.pages.extraction.body.selectors import Selected, layout_for
 from newsbot.pages.extraction.fields.details import listed
 from newsbot.pages.extraction.fields.published import probable_day
 from newsbot.pages.extraction.page import Page, base_of
 from newsbot.pages.extraction.parsing import parse_html
-from newsbot.pages.extraction.selectors import Selected, layout_for
 from newsbot.pages.extraction.visible import visible_text, xpath
 from newsbot.pages.rules.rule import Rule
 from newsbot.pages.text.languages import compiled, words

@@ -18,6 +18,7 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Link
 from newsbot.pages.extraction.addresses import canonical_url
+from newsbot.pages.extraction.body.selectors import Selected, layout_for
 from newsbot.pages.extraction.body.text import TEASER, Body, find_body
 from newsbot.pages.extraction.comparison import SiteMemory
 from newsbot.pages.extraction.fields import DERIVED, FEED, RULE, SITEMAP, Candidate, best, details, published
@@ -39,7 +40,6 @@ from newsbot.pages.extraction.fields.titles import (
 )
 from newsbot.pages.extraction.page import Page, base_of, first_text
 from newsbot.pages.extraction.parsing import parse_html
-from newsbot.pages.extraction.selectors import Selected, layout_for
 from newsbot.pages.extraction.verdict import (
     Evidence,
     Standing,

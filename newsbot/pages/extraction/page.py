@@ -149,7 +149,7 @@ class Nodes:
         """Yield the nodes for the page as a whole (WebPage, VideoObject …) that state a time or an author."""
         for node in self.all:
             if (
-                _has_type(node, _WEAK)
+                has_type(node, _WEAK)
                 and id(node) not in self._asides
                 and (node.get("datePublished") or node.get("uploadDate"))
             ):
@@ -173,7 +173,7 @@ def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:
 
 def is_article(node: Node) -> bool:
     """True for NewsArticle, BlogPosting, ReportageNewsArticle and other types with the same endings."""
-    return _has_type(node, _ARTICLE)
+    return has_type(node, _ARTICLE)
 
 
 def types_of(node: Node) -> list[str]:
@@ -182,7 +182,8 @@ def types_of(node: Node) -> list[str]:
     return [name for name in (types if isinstance(types, list) else [types])[:20] if isinstance(name, str)]
 
 
-def _has_type(node: Node, pattern: re.Pattern[str]) -> bool:
+def has_type(node: Node, pattern: re.Pattern[str]) -> bool:
+    """True if a type of the node matches ``pattern``."""
     return any(pattern.search(name) for name in types_of(node))
 
 

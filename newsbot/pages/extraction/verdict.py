@@ -259,8 +259,6 @@ def concentration(view: View, length: int) -> tuple[float, float]:
     ``length`` is the length of the page's text in letters. The paragraphs of an article are siblings, so the
     share is high. Each teaser of a front page is in its own box, so the share is low.
     """
-    if not view.count:
-        return 0.0, 0.0
     most = float(_worth(view).max())
     return most, most / max(length, 1)
 
@@ -282,15 +280,11 @@ def _in_frame(view: View) -> Marks:
 
 
 def _share_in(view: View, region: int) -> float:
-    if not view.count:
-        return 0.0
     inside = np.array(view.pieces.tree.regions)[view.box] & region > 0
     return float(view.prose[inside].sum()) / max(1.0, float(view.prose.sum()))
 
 
 def _short_lines(view: View, pattern: re.Pattern[str]) -> int:
-    if not view.count:
-        return 0
     short = np.flatnonzero(~_in_frame(view) & (view.length <= _SHORT_LINE)).tolist()
     return sum(pattern.search(view.pieces.texts[place]) is not None for place in short)
 

@@ -14,8 +14,8 @@ Selectors are CSS, or begin with ``xpath:``. They are converted to XPath. lxml c
 So a selector is refused if its time can grow faster than the square of the size of the page. In one path and
 its predicates, at most one step may go to siblings, to all attributes or, in a predicate, to descendants or
 ancestors. The two sides of a comparison count as one path, because each node of one side is compared with
-each node of the other side. For selectors with such a step, ``newsbot.pages.extraction.selectors`` limits the
-size of the page.
+each node of the other side. For selectors with such a step, ``newsbot.pages.extraction.body.selectors``
+limits the size of the page.
 
 Secret values (names and passwords, cookies and headers) never stand in outputs.
 """

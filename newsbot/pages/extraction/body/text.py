@@ -35,14 +35,14 @@ from newsbot.pages.extraction.body.furniture import (
     without_captions,
     without_furniture,
 )
-from newsbot.pages.extraction.body.pieces import Pieces, cut
+from newsbot.pages.extraction.body.pieces import Pieces, cut, render
+from newsbot.pages.extraction.body.selectors import Selected
 from newsbot.pages.extraction.fields import JSON_LD, RULE
 from newsbot.pages.extraction.fields.authors import BY, author_candidates
 from newsbot.pages.extraction.fields.details import form_of, is_gallery
 from newsbot.pages.extraction.fields.moments import find_date
 from newsbot.pages.extraction.page import Page, texts
-from newsbot.pages.extraction.selectors import Selected
-from newsbot.pages.extraction.visible import KINDS, Block, Hidden, Kind, join, render, text_of
+from newsbot.pages.extraction.visible import KINDS, Block, Hidden, Kind, join, text_of
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.words import is_code, key, looks_like_code, size, squash
 

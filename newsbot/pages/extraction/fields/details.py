@@ -17,7 +17,7 @@ from lxml.html import HtmlElement
 from newsbot import urls
 from newsbot.items import Form, Medium
 from newsbot.pages.extraction.fields import JSON_LD, META, MICRODATA, OPEN_GRAPH, Candidate
-from newsbot.pages.extraction.page import Node, Page, base_of, first_text, scalar, texts, types_of
+from newsbot.pages.extraction.page import Node, Page, base_of, first_text, has_type, scalar, texts
 from newsbot.pages.extraction.visible import text_of
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.words import key, plain, size, squash, word_list, words
@@ -77,7 +77,7 @@ _MOST_LETTERS = 60_000
 def form_of(page: Page, title: str, text: str) -> Form:
     """Return the form of the text, judged by the page's structured data, URL, title and markup."""
     nodes = page.nodes.all
-    if any(_is(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
+    if any(has_type(node, _LIVE_TYPE) and node.get("liveBlogUpdate") is not None for node in nodes):
         return "live"
     # Reports on concerts also contain the word "live". So the word in the URL or in the title alone is not
     # enough. The word must be in both, or the page must also have many <time> elements.
@@ -95,7 +95,7 @@ def is_gallery(page: Page, title: str) -> bool:
     """True for a page whose URL, structured data or title declare a gallery of pictures."""
     return (
         bool(compiled(_GALLERY_PATH).search(page.parts.path) or compiled(_GALLERY_TITLE).search(title))
-        or any(_is(node, _GALLERY_TYPE) for node in page.nodes.all[:20])
+        or any(has_type(node, _GALLERY_TYPE) for node in page.nodes.all[:20])
     ) and _pictures(page) >= _GALLERY_PICTURES
 
 
@@ -144,10 +144,6 @@ def _is_shown(picture: HtmlElement) -> bool:
         box.tag == "figure" or "gallery" in (named := box.get("class") or "") or "slide" in named
         for box in islice(picture.iterancestors(), _BOXES_ABOVE)
     )
-
-
-def _is(node: Node, pattern: re.Pattern[str]) -> bool:
-    return any(pattern.search(name) for name in types_of(node))
 
 
 def _is_closed(node: Node) -> bool:

@@ -602,10 +602,8 @@ def _zone(name: str | None, offset: str | None, local: datetime, language: str |
     if offset:
         return _offset(offset)
     if name and "/" in name:  # a name of the tz database
-        try:
-            ahead = ZoneInfo(name).utcoffset(local)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            ahead = None
+        zone = named_zone(name)
+        ahead = zone.utcoffset(local) if zone is not None else None
         return timezone(ahead) if ahead is not None else None
     hours = hours_ahead(" ".join(name.split()), local.month, language) if name else None
     return timezone(timedelta(hours=hours)) if hours is not None else None
@@ -791,7 +789,7 @@ _AFTER = 25
 
 
 def _of_day(match: re.Match[str], local: datetime, zone: tzinfo) -> Written | None:
-    day = local.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = _midnight(local)
     if match["yesterday"]:
         day -= timedelta(days=1)
     if match["hour"] is None:

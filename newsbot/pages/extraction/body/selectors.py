@@ -11,7 +11,8 @@ from typing import TypeAlias
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.visible import Block, hidden_elements, render, text_of
+from newsbot.pages.extraction.body.pieces import render
+from newsbot.pages.extraction.visible import Block, hidden_elements, text_of
 from newsbot.pages.rules.rule import Layout, Rule, Selector
 from newsbot.pages.text.words import plain, resolved, squash
 
