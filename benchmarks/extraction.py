@@ -49,8 +49,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Link, Where
 from newsbot.pages.extraction import read_page
 from newsbot.pages.extraction.body import text as body_text
-from newsbot.pages.rules.expressions import read_selector
-from newsbot.pages.rules.rule import Layout, Rule
+from newsbot.pages.rules.rule import Layout, Rule, read_selector
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "extraction"
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf", "htmldate")

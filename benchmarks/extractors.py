@@ -14,7 +14,8 @@ from typing import Any
 from lxml.html import fromstring
 from w3lib.encoding import html_to_unicode
 
-from newsbot.pages.extraction.page.visible import join, render
+from newsbot.pages.extraction.body.pieces import render
+from newsbot.pages.extraction.visible import join
 
 Fields = dict[str, Any]
 Extractor = Callable[[bytes, str], Fields]

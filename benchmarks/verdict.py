@@ -32,7 +32,8 @@ from unittest import mock
 from urllib.parse import urlsplit
 
 from newsbot.items import Link, Where
-from newsbot.pages.extraction import article, evidence
+from newsbot.pages.extraction import article
+from newsbot.pages.extraction import verdict as evidence
 from newsbot.pages.extraction.verdict import REQUIRED, Standing
 from newsbot.urls import site_of
 

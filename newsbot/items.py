@@ -326,7 +326,7 @@ class Details(TypedDict, total=False):
     """In ``fetched``: True if the page was read after its scripts were run."""
     missing: list[str]
     """In ``not_an_article``: what the page lacks of what articles have
-    (:mod:`newsbot.pages.extraction.evidence`)."""
+    (:mod:`newsbot.pages.extraction.verdict`)."""
     scripts: bool
     """In ``not_an_article``: True if the page has scripts and hardly any text."""
     unchanged: bool
@@ -478,7 +478,7 @@ class Article:
     tags: list[str] = field(default_factory=list)
     image: str | None = None
     media: list[Medium] = field(default_factory=list)
-    """The pictures, audio and video of the article (:mod:`newsbot.pages.extraction.fields.media`)."""
+    """The pictures, audio and video of the article (:mod:`newsbot.pages.extraction.fields.details`)."""
     structure: dict[str, list[int]] = field(default_factory=dict)
     """Lines of ``text`` (from 0) that are not plain paragraphs, by kind: heading, quote, item, table."""
     form: Form = "article"

@@ -12,8 +12,7 @@ from lxml import etree
 
 from newsbot.items import Article, Link, Where
 from newsbot.pages.extraction import SiteMemory, read_page
-from newsbot.pages.rules.expressions import read_selector
-from newsbot.pages.rules.rule import Layout, Rule
+from newsbot.pages.rules.rule import Layout, Rule, read_selector
 
 PAGES = Path(__file__).parent / "data" / "pages"
 NOW = datetime(2024, 5, 10, tzinfo=UTC)

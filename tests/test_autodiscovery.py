@@ -22,7 +22,7 @@ from newsbot.pages.discovery.autodiscovery import (
     find_sections as sections_of,
 )
 from newsbot.pages.discovery.list_pages import PageLinks
-from newsbot.pages.extraction.page.page import parse_html
+from newsbot.pages.extraction.parsing import parse_html
 from newsbot.pages.rules.rule import Pattern, Rule
 
 HOME = "https://www.site.example/"

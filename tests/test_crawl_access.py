@@ -12,8 +12,7 @@ import pytest
 from newsbot.crawl.credentials import credentials_of
 from newsbot.errors import ArgumentError
 from newsbot.pages.rules.load import load_rules
-from newsbot.pages.rules.rule import Rule
-from newsbot.pages.rules.yamlfile import Secret
+from newsbot.pages.rules.rule import Rule, Secret
 from newsbot.sites.health import NOTE_KIND, SESSION_ENDED, pages_from
 from testbed.messages import Answer, Request
 from testbed.mockserver import MockServer

@@ -11,8 +11,7 @@ import pytest
 from newsbot.errors import NotAnArticle
 from newsbot.items import Where
 from newsbot.pages.extraction import extract, parse_html, read_page
-from newsbot.pages.extraction.page.jsonld import MAX_LENGTH
-from newsbot.pages.extraction.page.page import Page
+from newsbot.pages.extraction.page import MAX_LENGTH, Page
 from tests.extraction_pages import (
     NOW,
     PROSE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from newsbot.pages.extraction import parse_html
-from newsbot.pages.extraction.page.page import MAX_ASIDE
+from newsbot.pages.extraction.parsing import MAX_ASIDE
 
 
 def words_of(markup: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction import SiteMemories, SiteMemory, join_pages
-from newsbot.pages.extraction.site_boilerplate import LEAST, RECENT
+from newsbot.pages.extraction.comparison import LEAST, RECENT
 from tests.builders import make_article
 from tests.extraction_pages import PROSE, TEXT, page, read
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.pages.extraction import parse_html
-from newsbot.pages.extraction.page.charset import decode
+from newsbot.pages.text.codings import decode
 from tests.extraction_pages import read, saved
 
 RUSSIAN = saved("news_ru_plain.html").decode().replace("©", "")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.pages.extraction.fields.dates.moments import Written, find_date, parse_stamp, settled
+from newsbot.pages.extraction.fields.moments import Written, find_date, parse_stamp, settled
 from newsbot.pages.text.names import MONTHS, month
 from tests.extraction_pages import TEXT, json_ld, page, read, rule
 

@@ -7,10 +7,10 @@ import pytest
 from newsbot.pages.extraction.body.furniture import tidy, trim_edges
 from newsbot.pages.extraction.fields.authors import clean_authors
 from newsbot.pages.extraction.fields.details import clean_tags
-from newsbot.pages.extraction.fields.language import detect, normal_code
 from newsbot.pages.extraction.fields.titles import clean_title
-from newsbot.pages.extraction.page.visible import Block
-from newsbot.pages.extraction.strings import key
+from newsbot.pages.extraction.visible import Block
+from newsbot.pages.text.languages import detect, normal_code
+from newsbot.pages.text.words import key
 from tests.extraction_pages import PROSE, TEXT, json_ld, page, read, saved
 
 

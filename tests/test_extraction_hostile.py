@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article
 from newsbot.pages.extraction import extract
-from newsbot.pages.extraction.page.jsonld import load
+from newsbot.pages.extraction.page import load
 from tests.extraction_pages import (
     NOW,
     TEXT,

@@ -6,10 +6,10 @@ import pytest
 
 from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.pages.extraction import parse_html
-from newsbot.pages.extraction.page.charset import decode
-from newsbot.pages.extraction.page.page import Page, text_of
-from newsbot.pages.extraction.strings import key, plain, squash
-from newsbot.pages.text.words import query_stems, stemming, stems
+from newsbot.pages.extraction.page import Page
+from newsbot.pages.extraction.visible import text_of
+from newsbot.pages.text.codings import decode
+from newsbot.pages.text.words import key, plain, query_stems, squash, stemming, stems
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 JOINED = [

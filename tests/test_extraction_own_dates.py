@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from newsbot.pages import extraction
-from newsbot.pages.extraction.evidence import Witnesses
-from newsbot.pages.extraction.fields.dates.moments import date_without_year, find_date, order_in, settled
+from newsbot.pages.extraction.fields.moments import date_without_year, find_date, order_in, settled
+from newsbot.pages.extraction.verdict import Witnesses
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 NOW = datetime(2026, 11, 28, 13, tzinfo=UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from newsbot.pages.extraction import parse_html
-from newsbot.pages.extraction.changes import is_substantial
-from newsbot.pages.extraction.pagination import is_continuation, join_pages, next_page
+from newsbot.pages.extraction.addresses import is_continuation, join_pages, next_page
+from newsbot.pages.extraction.comparison import is_substantial
 from tests.extraction_pages import NOW, PROSE, TEXT, layout, page, read, rule
 
 STORY = "https://www.example.org/news/rain-closes-road"

@@ -9,8 +9,7 @@ import pytest
 from newsbot.errors import NotAnArticle
 from newsbot.items import Link, Where
 from newsbot.pages.extraction import article
-from newsbot.pages.extraction.evidence import Witnesses, is_headline
-from newsbot.pages.extraction.verdict import Standing
+from newsbot.pages.extraction.verdict import Standing, Witnesses, is_headline
 from newsbot.pages.rules.rule import Pattern, Rule
 from tests.extraction_pages import PROSE, TEXT, URL, from_feed, json_ld, page, read, saved
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from newsbot.pages.extraction.fields.dates.zones import relative_moment
+from newsbot.pages.extraction.fields.moments import relative_moment
 from tests.extraction_pages import NOW, TEXT, page, read, rule
 
 FETCHED = datetime(2024, 5, 3, 9, 30, tzinfo=UTC)

@@ -9,7 +9,7 @@ from lxml.html import document_fromstring
 
 from newsbot.items import Where
 from newsbot.pages.extraction.body import text
-from newsbot.pages.extraction.selectors import Selected
+from newsbot.pages.extraction.body.selectors import Selected
 from tests.extraction_pages import PROSE, TEXT, from_feed, json_ld, layout, page, read, rule
 
 PAGE = page(

@@ -23,7 +23,7 @@ from newsbot.pages.extraction.body import text as body_text
 from newsbot.pages.extraction.body.features import View
 from newsbot.pages.extraction.body.pieces import cut
 from newsbot.pages.extraction.body.text import known_of, stated_blocks
-from newsbot.pages.extraction.page.page import Page
+from newsbot.pages.extraction.page import Page
 from tests.extraction_pages import PAGES
 
 RECORDED = Path(__file__).parent / "data" / "extraction_same.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from newsbot.pages.extraction.body.furniture import tidy
-from newsbot.pages.extraction.page.visible import Block
+from newsbot.pages.extraction.visible import Block
 from tests.extraction_pages import PROSE, TEXT, page, read
 
 

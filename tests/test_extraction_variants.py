@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.pages.extraction.page.canonical import is_variant
+from newsbot.pages.extraction.addresses import is_variant
 from newsbot.urls import canonicalize
 
 SITE = "https://news.test"

@@ -13,8 +13,7 @@ from newsbot.apps.authoring.learn import pattern_of
 from newsbot.crawl.visit import Found
 from newsbot.errors import DataUnavailable
 from newsbot.items import Kind, Link, Reason, Where
-from newsbot.pages.extraction.evidence import Evidence, Witnesses
-from newsbot.pages.extraction.verdict import Standing
+from newsbot.pages.extraction.verdict import Evidence, Standing, Witnesses
 from newsbot.ranking.families import (
     ENOUGH,
     FIRST_BUDGET,

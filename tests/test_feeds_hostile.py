@@ -15,7 +15,7 @@ from newsbot.errors import NotAnArticle
 from newsbot.pages.discovery.feeds import MAX_ITEMS, FeedError, parse_feed
 from newsbot.pages.discovery.list_pages import MAX_LINKS, find_links
 from newsbot.pages.discovery.sitemaps import MAX_URLS, SitemapError, parse_sitemap
-from newsbot.pages.extraction.page.page import parse_html
+from newsbot.pages.extraction.parsing import parse_html
 from tests import warm
 
 NOW = datetime(2025, 1, 2, tzinfo=UTC)

@@ -39,12 +39,12 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        59_654, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        59_459, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "core_lines": Count(16_000, 16_000, "lines of code of the core"),
-    "library_lines": Count(11_854, 10_500, "lines of code of the library, newsbot/pages/"),
+    "library_lines": Count(11_667, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(4_500, 4_500, "lines of code of the largest app"),
-    "files": Count(308, 300, "Python files, __init__.py included"),
+    "files": Count(300, 300, "Python files, __init__.py included"),
     "top_modules": Count(7, 7, "modules at the top of newsbot/, without __init__.py and __main__.py"),
     "module_circles": Count(0, 0, "modules that are in an import circle"),
     "unit_circles": Count(0, 0, "modules and packages at the top that import each other in a circle"),
@@ -55,7 +55,6 @@ COUNTS: Mapping[str, Count] = {
 SMALL_ALLOWED: Mapping[str, str] = {
     "newsbot/settings.py": "Scrapy's settings module",
     "newsbot/apps/followers/extension.py": "Scrapy's settings name it",
-    "newsbot/pages/extraction/documents.py": "an interface for apps",
     "newsbot/apps/numbers.py": "shared by apps that have nothing else in common",
     "newsbot/apps/optional.py": "one function, shared by most apps",
 }

@@ -18,22 +18,32 @@ import pytest
 import yaml
 from lxml.html import document_fromstring
 
-from newsbot.pages.extraction import is_substantial, kinds_and_paywalls, verdict
+from newsbot.pages.extraction import is_substantial, verdict
+from newsbot.pages.extraction.addresses import is_continuation
 from newsbot.pages.extraction.body.furniture import is_foreign
-from newsbot.pages.extraction.fields import authors, language, titles
+from newsbot.pages.extraction.fields import authors, moments, titles
+from newsbot.pages.extraction.fields import date_candidates as candidates
+from newsbot.pages.extraction.fields import details as kinds_and_paywalls
+from newsbot.pages.extraction.fields import moments as zones
 from newsbot.pages.extraction.fields.authors import agency_of, clean_authors
-from newsbot.pages.extraction.fields.dates import candidates, moments, zones
-from newsbot.pages.extraction.fields.dates.moments import find_date
-from newsbot.pages.extraction.fields.dates.zones import relative_moment
-from newsbot.pages.extraction.fields.language import detect, normal_code
+from newsbot.pages.extraction.fields.moments import find_date, relative_moment
 from newsbot.pages.extraction.fields.titles import clean_title
-from newsbot.pages.extraction.page.page import Page
-from newsbot.pages.extraction.pagination import is_continuation
-from newsbot.pages.extraction.strings import COMMENTS_HEADING
+from newsbot.pages.extraction.page import Page
 from newsbot.pages.text import languages
+from newsbot.pages.text import languages as language
 from newsbot.pages.text import names as names_in_text
-from newsbot.pages.text.languages import KINDS, Language, compiled, expression, phrases, read
+from newsbot.pages.text.languages import (
+    KINDS,
+    Language,
+    compiled,
+    detect,
+    expression,
+    normal_code,
+    phrases,
+    read,
+)
 from newsbot.pages.text.names import hours_ahead
+from newsbot.pages.text.words import COMMENTS_HEADING
 
 EXAMPLES = Path(__file__).parent / "data" / "languages"
 NOW = datetime(2024, 5, 3, 9, 30, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pytest
 from newsbot.items import Link, Where
 from newsbot.pages.discovery.feeds import parse_feed
 from newsbot.pages.extraction import read_page
-from newsbot.pages.extraction.fields.media import MAX_CAPTION, MAX_MEDIA, listed, medium
-from newsbot.pages.extraction.pagination import join_pages
+from newsbot.pages.extraction.addresses import join_pages
+from newsbot.pages.extraction.fields.details import MAX_CAPTION, MAX_MEDIA, listed, medium
 from tests.crawls import article_html
 from tests.newssite import HTML, XML
 

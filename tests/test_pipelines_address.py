@@ -11,7 +11,7 @@ from scrapy.exceptions import DropItem
 
 from newsbot.dedup.index import signature
 from newsbot.items import Reason
-from newsbot.pages.extraction.page.canonical import adds_parameters
+from newsbot.pages.extraction.addresses import adds_parameters
 from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline

@@ -10,10 +10,9 @@ import pytest
 
 from newsbot.apps.authoring.command import find_hints
 from newsbot.items import KINDS
-from newsbot.pages.rules.expressions import MAX_LENGTH, compile_pattern
 from newsbot.pages.rules.keys import KEYS
 from newsbot.pages.rules.load import INTERVALS, duration, read_folder
-from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL, TLS, Rule
+from newsbot.pages.rules.rule import FIELDS, FOLLOW, MAX_LENGTH, RECRAWL, TLS, Rule, compile_pattern
 
 TEXT = (Path(__file__).resolve().parent.parent / "docs" / "rules.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL))

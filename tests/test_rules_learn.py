@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.pages.rules.expressions import compile_pattern
-from newsbot.pages.rules.induce import MIN_EXAMPLES, induce, path_of
-from newsbot.pages.rules.learn import MAX_EXAMPLES, LearnedRule, learn, learned_from
+from newsbot.pages.rules.learn import MAX_EXAMPLES, LearnedRule, induce, learn, learned_from, path_of
+from newsbot.pages.rules.learn import MIN_ARTICLES as MIN_EXAMPLES
+from newsbot.pages.rules.rule import compile_pattern
 from newsbot.pages.rules.shape import log_odds, probability, traits
 
 SITE = "https://site.example"

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from newsbot.errors import RulesError
 from newsbot.items import KINDS, Kind
 from newsbot.pages.rules import Rule, load_rules
-from newsbot.pages.rules.keys import KEYS
+from newsbot.pages.rules.keys import KEYS, MAX_BYTES, read_tree
 from newsbot.pages.rules.load import INTERVALS, build_rule, read_files, read_rule_file, shipped_folder, shown
 from newsbot.pages.rules.rule import FIELDS, FOLLOW, RECRAWL
-from newsbot.pages.rules.yamlfile import MAX_BYTES, read_tree
 
 HEAD = "domain: example.org\n"
 

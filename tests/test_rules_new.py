@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from newsbot.apps.authoring.new import propose
-from newsbot.pages.rules.expressions import compile_pattern
 from newsbot.pages.rules.load import read_files
+from newsbot.pages.rules.rule import compile_pattern
 from testbed.demoweb.server import DemoServer, this_hour
 from testbed.mockserver import MockServer
 from tests.commandline import Place

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from newsbot.apps.authoring.command import samples
-from newsbot.pages.rules.expressions import MAX_LENGTH, PatternSet, compile_pattern
+from newsbot.pages.rules.rule import MAX_LENGTH, PatternSet, compile_pattern
 
 REFUSED = [
     (r"(a)\1", "back-references are not supported"),
@@ -121,7 +121,7 @@ def test_accepted_patterns_are_fast_on_hostile_urls() -> None:
         r"(a{1,50}){1,9}c",
     ]
     code = f"""if True:
-        from newsbot.pages.rules.expressions import PatternSet, compile_pattern
+        from newsbot.pages.rules.rule import PatternSet, compile_pattern
         for text in ("a" * 2_000 + "!", "a-" * 1_000 + "!", "/a" * 1_000 + "!"):
             PatternSet({hostile!r}).first(text)
             for pattern in {hostile!r}:

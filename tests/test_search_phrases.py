@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from newsbot.apps.search.phrases import MAX_TEXTS, WINDOW, Finder, Wanted
 from newsbot.items import MAX_POSITIONS
-from newsbot.pages.extraction.page.page import parse_html
-from newsbot.pages.extraction.page.visible import smooth, visible_text
+from newsbot.pages.extraction.parsing import parse_html
+from newsbot.pages.extraction.visible import smooth, visible_text
 
 LETTERS = st.text(alphabet="abAB .я", min_size=1, max_size=6).filter(lambda text: bool(text.strip()))
 

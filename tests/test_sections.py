@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from newsbot.errors import NotAnArticle
 from newsbot.items import Link, Where
 from newsbot.pages.discovery.list_pages import MAX_LINKS, find_links, is_navigation_name
-from newsbot.pages.extraction.page.page import parse_html
+from newsbot.pages.extraction.parsing import parse_html
 
 URL = "https://site.example/news/index.html"
 NOW = datetime(2025, 1, 2, tzinfo=UTC)

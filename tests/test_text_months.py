@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime
 import pytest
 from babel.dates import format_date
 
-from newsbot.pages.extraction.fields.dates.moments import find_date, from_solar_hijri, parse_stamp, western
-from newsbot.pages.extraction.strings import word_list
+from newsbot.pages.extraction.fields.moments import find_date, from_solar_hijri, parse_stamp, western
 from newsbot.pages.text.names import MONTHS, by_language, month
+from newsbot.pages.text.words import word_list
 from tests.extraction_pages import TEXT, page, read
 
 LANGUAGES = (

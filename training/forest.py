@@ -37,8 +37,9 @@ from benchmarks.extraction import DATA, fold_of, load_definitions
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction.body.features import columns_of
 from newsbot.pages.extraction.body.text import LEAVES, SCALE, stated_blocks, view_of
-from newsbot.pages.extraction.page.page import Page, parse_html
-from newsbot.pages.extraction.strings import key, squash
+from newsbot.pages.extraction.page import Page
+from newsbot.pages.extraction.parsing import parse_html
+from newsbot.pages.text.words import key, squash
 
 HERE = Path(__file__).parent.parent
 SETS = ("fundus", "aeb", "fundeval", "daniel-ru", "traf")

@@ -35,8 +35,7 @@ from typing import Any
 from newsbot.clock import system_clock, utc
 from newsbot.items import Link, Where
 from newsbot.pages.rules import shape
-from newsbot.pages.rules.induce import path_of
-from newsbot.pages.rules.learn import BOUND, Node, boost, learn
+from newsbot.pages.rules.learn import BOUND, Node, boost, learn, path_of
 from newsbot.pages.rules.learn import lately as of_rules
 from newsbot.pages.rules.rule import Rule
 from newsbot.pages.rules.shape import traits

@@ -80,7 +80,7 @@ class App:
     readers: tuple[str, ...] = ()
     """Readers of kinds of sources (:class:`newsbot.pages.discovery.reader.SourceReader`)."""
     documents: tuple[str, ...] = ()
-    """Readers of files that are articles (:class:`newsbot.pages.extraction.documents.DocumentReader`)."""
+    """Readers of files that are articles (:class:`newsbot.pages.discovery.reader.DocumentReader`)."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Field of searches -> a function that takes the settings and returns what finds the labels of articles
     (:class:`newsbot.apps.search.query.LabelField`)."""
@@ -209,7 +209,7 @@ def open_readers(wanted_apps: Any) -> list[Any]:
 
 def open_documents(wanted_apps: Any) -> list[Any]:
     """Return the document readers of the active apps
-    (:class:`newsbot.pages.extraction.documents.DocumentReader`)."""
+    (:class:`newsbot.pages.discovery.reader.DocumentReader`)."""
     return [load(place) for app in active_apps(wanted_apps) for place in app.documents]
 
 

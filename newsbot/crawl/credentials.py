@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from newsbot.cli.log_lines import LEAST, of_rules
 from newsbot.errors import ArgumentError
 from newsbot.items import Bounded
-from newsbot.pages.rules.rule import Rule
-from newsbot.pages.rules.yamlfile import Secret
+from newsbot.pages.rules.rule import Rule, Secret
 
 MAX_SITES = 1_000
 """Maximum number of sites whose secrets are remembered."""

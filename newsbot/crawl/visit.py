@@ -27,7 +27,7 @@ from newsbot.crawl.scope import Removals
 from newsbot.frontier.base import EntryData, Lease
 from newsbot.items import Details, Event, EventKind, GivenBy, Kind, Link, PageRecord, Where
 from newsbot.pages.discovery.feeds import Feed
-from newsbot.pages.extraction.evidence import Evidence
+from newsbot.pages.extraction.verdict import Evidence
 from newsbot.pages.rights import PageRights, page_rights
 from newsbot.pages.rules.rule import Rule
 from newsbot.recrawl.planning import Outcome

@@ -23,7 +23,7 @@ from newsbot.crawl.visit import EXCHANGE_KEY, META_KEY, Hop, Visit
 from newsbot.items import EventKind, GivenBy, Reason
 from newsbot.middlewares import content_type_of
 from newsbot.middlewares.cookies import cookies_for
-from newsbot.pages.extraction.page.canonical import forward_target
+from newsbot.pages.extraction.addresses import forward_target
 from newsbot.pages.rules.rule import classify
 from newsbot.urls import canonicalize, fingerprint, resolve
 

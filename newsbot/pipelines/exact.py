@@ -21,7 +21,7 @@ from newsbot.dedup.index import signature, text_key
 from newsbot.dedup.story_merge import settle_again
 from newsbot.items import Article, Reason
 from newsbot.pages.extraction import is_substantial
-from newsbot.pages.extraction.page.canonical import adds_parameters, is_variant, on_one_host
+from newsbot.pages.extraction.addresses import adds_parameters, is_variant, on_one_host
 from newsbot.sites.pauses_and_removals import forget_texts
 from newsbot.storage.articles import of_one_page
 from newsbot.urls import canonicalize, fingerprint

@@ -35,7 +35,7 @@ from typing import Any, Self
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.items import Reason
-from newsbot.pages.extraction.evidence import (
+from newsbot.pages.extraction.verdict import (
     ARTICLE,
     BYLINE,
     DATE_IN_METADATA,

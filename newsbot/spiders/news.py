@@ -38,11 +38,11 @@ from newsbot.items import Article, Details, EventKind, Reason
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.pages.discovery.feeds import SourceError, parse_feed
 from newsbot.pages.discovery.list_pages import find_links
+from newsbot.pages.discovery.reader import DocumentReader
 from newsbot.pages.discovery.sitemaps import parse_sitemap
 from newsbot.pages.extraction import SiteMemory, join_pages, next_page, read_page
-from newsbot.pages.extraction.documents import DocumentReader
+from newsbot.pages.extraction.addresses import MAX_PAGES
 from newsbot.pages.extraction.fields.titles import same_title
-from newsbot.pages.extraction.pagination import MAX_PAGES
 from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.rule import Rule, classify
 from newsbot.recrawl.planning import KNOWN_PAGE

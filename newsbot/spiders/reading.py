@@ -27,18 +27,16 @@ from newsbot.crawl.visit import RENDERED, Found, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
+from newsbot.pages.discovery import reader as kinds
 from newsbot.pages.discovery.autodiscovery import find_sections, find_sources, hubs_in
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, SourceError
 from newsbot.pages.discovery.list_pages import MAX_LINKS, PageLinks, split_pages, stated_next
-from newsbot.pages.discovery.reader import OTHER_ROOT, read_source, readers_like, recognising
 from newsbot.pages.discovery.sitemaps import Sitemap
 from newsbot.pages.extraction import Reading, SiteMemory, first_page, made_by_scripts, next_page, read
-from newsbot.pages.extraction.documents import HTML, DocumentReader, extensions_of, reader_of
-from newsbot.pages.extraction.evidence import Evidence, Witnesses
-from newsbot.pages.extraction.page.canonical import adds_parameters
-from newsbot.pages.extraction.page.page import MAX_MARKUP
-from newsbot.pages.extraction.verdict import Standing
+from newsbot.pages.extraction.addresses import adds_parameters
+from newsbot.pages.extraction.parsing import MAX_MARKUP
+from newsbot.pages.extraction.verdict import Evidence, Standing, Witnesses
 from newsbot.pages.rights import PageRights, page_rights, price_of
 from newsbot.pages.rules.rule import classify
 from newsbot.pages.rules.shape import is_front_page
@@ -66,14 +64,14 @@ class Reader:
         crawl: Crawl,
         *,
         obeys_noindex: bool,
-        documents: Sequence[DocumentReader] = (),
+        documents: Sequence[kinds.DocumentReader] = (),
     ) -> None:
         """``obeys_noindex``: True if articles that say ``noindex`` are not stored.
 
         ``documents`` read files that are articles but not HTML.
         """
         self._readers, self._documents = crawl.context.readers, documents
-        self._extensions, self._one_document = extensions_of(documents), asyncio.Lock()
+        self._extensions, self._one_document = kinds.extensions_of(documents), asyncio.Lock()
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
         self._families = crawl.families
@@ -93,14 +91,14 @@ class Reader:
         # A person may ask for any address. Its content says whether it is a feed or a sitemap.
         asked = visit.data.get("where") == Where.ARGUMENT and not visit.kind.is_listing
         if asked:
-            found = recognising(self._readers, response.url, content_type_of(response), response.body)
+            found = kinds.recognising(self._readers, response.url, content_type_of(response), response.body)
             if found is not None:
                 visit.become(found.kind)
         if visit.kind.is_source and not visit.check.anew and _hash_before(visit) == _digest(response):
             return None  # read() will find that the source is unchanged
         if not visit.kind.is_listing:
             page: Response | Parsed = response
-            if reader_of(self._documents, response.url, content_type_of(response), response.body):
+            if kinds.recognising(self._documents, response.url, content_type_of(response), response.body):
                 page = await self._convert(response)
             if not isinstance(page, Response):
                 return page
@@ -136,9 +134,9 @@ class Reader:
         The function can run in a thread, because it changes no shared state.
         """
         if visit.kind.is_listing:
-            readers, kind = readers_like(self._readers, visit.kind), content_type_of(response)
+            readers, kind = kinds.readers_like(self._readers, visit.kind), content_type_of(response)
             dates = SiteDates(_zone(visit), self._families.of(visit.rule.domain).witnesses.month_first)
-            return partial(read_source, readers, response.body, response.url, kind, dates)
+            return partial(kinds.read_source, readers, response.body, response.url, kind, dates)
         known = Known(self._rights.signals(response.url), self._extensions)
         where, is_section = visit.data.get("where"), visit.kind is Kind.SECTION
         # A person may ask for any page. Only its address says that it is a list.
@@ -623,18 +621,18 @@ def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found
     return Found(links=named, referrer=url, depth=1)
 
 
-def page_of(documents: Sequence[DocumentReader], response: Response) -> Response:
+def page_of(documents: Sequence[kinds.DocumentReader], response: Response) -> Response:
     """Return a document as a page, and every other response as it is.
 
     May run in any thread. Raises :class:`newsbot.errors.NotAnArticle` if the document cannot be read.
     """
     kind = content_type_of(response)
-    reader = reader_of(documents, response.url, kind, response.body)
+    reader = kinds.recognising(documents, response.url, kind, response.body)
     if reader is None:
         return response
     page = reader.to_html(response.url, kind, response.body)
     headers = response.headers.copy()
-    headers["Content-Type"] = HTML
+    headers["Content-Type"] = kinds.HTML
     return HtmlResponse(
         response.url,
         response.status,
@@ -654,7 +652,7 @@ def looks_like_html(body: bytes, content_type: str) -> bool:
     """
     head = body[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _TAG.search(head):
-        return not OTHER_ROOT.search(head) or b"<html" in head.lower()
+        return not kinds.OTHER_ROOT.search(head) or b"<html" in head.lower()
     return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from newsbot.errors import DataError
-from newsbot.pages.extraction.site_boilerplate import LEAST, RECENT
+from newsbot.pages.extraction.comparison import LEAST, RECENT
 from newsbot.sites.texts import KEY, NOTE_KIND, SharedLines
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes

@@ -16,9 +16,9 @@ from newsbot.middlewares import tree_of
 from newsbot.pages.discovery import list_pages
 from newsbot.pages.discovery.list_pages import PageLinks, find_links
 from newsbot.pages.extraction import parse_html
+from newsbot.pages.extraction import parsing as pages
 from newsbot.pages.extraction.fields import authors
-from newsbot.pages.extraction.fields.dates import candidates
-from newsbot.pages.extraction.page import page as pages
+from newsbot.pages.extraction.fields import date_candidates as candidates
 from newsbot.pipelines import near
 from newsbot.spiders import reading
 from newsbot.spiders.reading import Reader

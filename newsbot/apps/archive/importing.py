@@ -68,9 +68,9 @@ from newsbot.crawl.entries import entry_for, page_for
 from newsbot.crawl.scope import arguments_for
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import ARCHIVE, Article, Bounded, EventKind, Kind, Link, Reason, Where
+from newsbot.pages.discovery.reader import html_of
 from newsbot.pages.extraction import parse_html, read
-from newsbot.pages.extraction.documents import html_of
-from newsbot.pages.extraction.fields.dates.candidates import from_url
+from newsbot.pages.extraction.fields.date_candidates import from_url
 from newsbot.pages.extraction.verdict import Standing
 from newsbot.pages.rights import page_rights
 from newsbot.pages.rules.rule import Rule, ascii_domain, classify

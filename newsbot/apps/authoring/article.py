@@ -17,8 +17,8 @@ from newsbot.cli.command import Action, Argument, Call, one_of
 from newsbot.config.apps import open_documents
 from newsbot.errors import ArgumentError, NotAnArticle, UserError
 from newsbot.items import Article
+from newsbot.pages.discovery.reader import html_of
 from newsbot.pages.extraction import read_page
-from newsbot.pages.extraction.documents import html_of
 from newsbot.urls import canonicalize
 
 NOWHERE = "http://localhost/"

@@ -19,9 +19,8 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataUnavailable, Problem, RulesError
 from newsbot.items import Kind, Link, Where
 from newsbot.pages.rules import load
-from newsbot.pages.rules.expressions import compile_pattern
 from newsbot.pages.rules.load import verdict
-from newsbot.pages.rules.rule import Pattern, Rule, classify
+from newsbot.pages.rules.rule import Pattern, Rule, classify, compile_pattern
 from newsbot.ranking.judging import judge
 from newsbot.ranking.url_learning import kept, learns
 from newsbot.urls import canonicalize

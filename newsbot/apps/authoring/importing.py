@@ -32,8 +32,7 @@ from newsbot.cli.command import Action, Argument, Call
 from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import Column, counted
 from newsbot.errors import MAX_QUOTE, ArgumentError
-from newsbot.pages.rules.expressions import PREFIX, read_selector
-from newsbot.pages.rules.rule import ascii_domain
+from newsbot.pages.rules.rule import PREFIX, ascii_domain, read_selector
 from newsbot.urls import canonicalize, host_key, site_of
 
 MAX_BYTES = 256 * 1024

@@ -23,8 +23,7 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, RulesError
 from newsbot.items import EventKind, GivenBy, Kind, PageRecord, Where
-from newsbot.pages.rules.induce import path_of
-from newsbot.pages.rules.learn import MIN_EXAMPLES, LearnedRule, learn
+from newsbot.pages.rules.learn import MIN_EXAMPLES, LearnedRule, learn, path_of
 from newsbot.pages.rules.load import DEFAULTS, read_rule_file, shipped_folder
 from newsbot.pages.rules.rule import ascii_domain
 from newsbot.ranking.families import LISTS, MAX_NAME, SiteFamilies, State, read_site, rows_of

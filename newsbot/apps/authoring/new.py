@@ -34,7 +34,7 @@ from newsbot.cli.program import PROGRAM
 from newsbot.cli.terminal import counted
 from newsbot.errors import ArgumentError, DataUnavailable, NotAnArticle
 from newsbot.items import Article, ArticleFilter, Kind
-from newsbot.pages.extraction.page.page import parse_html
+from newsbot.pages.extraction.parsing import parse_html
 from newsbot.pages.rules.learn import MIN_EXAMPLES
 from newsbot.pages.rules.load import DEFAULTS, read_files
 from newsbot.storage.base import SourceRecord, Storage

@@ -30,9 +30,8 @@ from newsbot.cli.terminal import counted, lines
 from newsbot.clock import iso
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Article, ArticleFilter, batched
-from newsbot.pages.extraction.fields.language import certainty
 from newsbot.pages.rights import LICENSE, opted_out
-from newsbot.pages.text.languages import by_language
+from newsbot.pages.text.languages import by_language, certainty
 from newsbot.pages.text.words import tokens
 from newsbot.urls import fingerprint
 

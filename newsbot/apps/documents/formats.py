@@ -16,7 +16,7 @@ from zipfile import ZipFile
 
 from lxml import etree
 
-from newsbot.pages.extraction.page.charset import decode
+from newsbot.pages.text.codings import decode
 
 MAX_CHARACTERS = 1_500_000
 """Maximum number of characters of a text. The rest is left out."""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from w3lib.encoding import http_content_type_encoding
 
 from newsbot.errors import NotAnArticle
-from newsbot.pages.extraction.documents import Converted
+from newsbot.pages.discovery.reader import Converted
 
 MAX_BYTES = 50 * 2**20
 """Maximum size of a document."""
@@ -46,15 +46,15 @@ class Documents:
 
     @property
     def extensions(self) -> Collection[str]:
-        """See :class:`newsbot.pages.extraction.documents.DocumentReader`."""
+        """See :class:`newsbot.pages.discovery.reader.DocumentReader`."""
         return [extension for one in self._formats for extension in _EXTENSIONS[one]]
 
     def recognises(self, url: str, content_type: str, body: bytes) -> bool:
-        """See :class:`newsbot.pages.extraction.documents.DocumentReader`."""
+        """See :class:`newsbot.pages.discovery.reader.DocumentReader`."""
         return format_of(url, content_type, body) in (*self._formats, "encrypted")
 
     def to_html(self, url: str, content_type: str, body: bytes) -> Converted:
-        """See :class:`newsbot.pages.extraction.documents.DocumentReader`."""
+        """See :class:`newsbot.pages.discovery.reader.DocumentReader`."""
         format_ = format_of(url, content_type, body)
         if format_ == "encrypted":
             raise NotAnArticle("encrypted")

@@ -34,9 +34,8 @@ from lxml import etree
 from newsbot.apps.monitor import APP
 from newsbot.apps.operations.remove import Found
 from newsbot.items import MAX_POSITIONS, Position, batched
-from newsbot.pages.extraction.strings import squash
 from newsbot.pages.extraction.verdict import is_error
-from newsbot.pages.text.words import clean
+from newsbot.pages.text.words import clean, squash
 from newsbot.sites.pauses_and_removals import within
 from newsbot.storage.base import REMOVED_AT_ONCE, Storage
 from newsbot.storage.notes import MAX_NOTE, Notes, to_json

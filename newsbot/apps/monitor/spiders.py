@@ -51,9 +51,9 @@ from newsbot.errors import ArgumentError, DataError, NotAnArticle
 from newsbot.items import Bounded, Link, PageRecord, batched
 from newsbot.middlewares import content_type_of, tree_of
 from newsbot.pages.discovery.list_pages import find_links, trap
-from newsbot.pages.extraction.page.charset import decode
-from newsbot.pages.extraction.page.visible import plain_lines, visible_text
+from newsbot.pages.extraction.visible import plain_lines, visible_text
 from newsbot.pages.rules.rule import Rule
+from newsbot.pages.text.codings import decode
 from newsbot.recrawl.planning import may_retry
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key

@@ -27,8 +27,8 @@ from newsbot.middlewares import Middleware, content_type_of, retry_after
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import SourceError
 from newsbot.pages.discovery.reader import read_source, readers_like
-from newsbot.pages.extraction.fields.language import detect
 from newsbot.pages.rights import page_rights
+from newsbot.pages.text.languages import detect
 from newsbot.ranking.judging import Judgement
 from newsbot.sites.rights import headers_of
 from newsbot.urls import canonicalize, fingerprint, host_key, site_of

@@ -42,8 +42,8 @@ from newsbot.pages.discovery.dates import SiteDates, parse_date
 from newsbot.pages.discovery.feeds import Feed, FeedError, parse_feed
 from newsbot.pages.discovery.reader import SourceReader
 from newsbot.pages.extraction import parse_html
-from newsbot.pages.extraction.fields.media import listed, medium
-from newsbot.pages.extraction.strings import squash
+from newsbot.pages.extraction.fields.details import listed, medium
+from newsbot.pages.text.words import squash
 from newsbot.urls import absolute
 
 POSTS = Kind("posts", like=Kind.FEED)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import regex
 
 from newsbot.items import MAX_POSITIONS, Position
-from newsbot.pages.extraction.page.visible import smooth
+from newsbot.pages.extraction.visible import smooth
 
 MAX_TEXTS = 500
 """Maximum number of texts and expressions in one search."""

@@ -67,8 +67,8 @@ from newsbot.errors import ArgumentError, Problem, RulesError, UserError, did_yo
 from newsbot.frontier.base import owner_name
 from newsbot.items import Article
 from newsbot.pages.rights import opted_out
-from newsbot.pages.rules.rule import Rule
-from newsbot.pages.rules.yamlfile import Secret, YamlFault, line_of, read_tree
+from newsbot.pages.rules.keys import YamlFault, line_of, read_tree
+from newsbot.pages.rules.rule import Rule, Secret
 from newsbot.storage.articles import Changes
 
 TARGETS: Mapping[str, Callable[..., Target]] = {

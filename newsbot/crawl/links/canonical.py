@@ -66,7 +66,7 @@ from newsbot.items import (
     Where,
     read_reason,
 )
-from newsbot.pages.extraction.page.canonical import is_variant, on_one_host
+from newsbot.pages.extraction.addresses import is_variant, on_one_host
 from newsbot.pages.rules.rule import classify
 from newsbot.ranking.judging import Judgement
 from newsbot.storage.articles import of_one_page

@@ -1,7 +1,7 @@
 """Parses publication times in the forms that feeds and sitemaps use.
 
 Python's parsers can read most forms: RFC 3339, and RFC 822/2822 (with two-digit years, and names of time
-zones). Other forms are parsed like the dates of pages (:mod:`newsbot.pages.extraction.fields.dates.moments`).
+zones). Other forms are parsed like the dates of pages (:mod:`newsbot.pages.extraction.fields.moments`).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def parse_date(
         return None
     text = _COMMENT.sub("", text)
     # imported here, because the package of extraction loads numpy, which is needed only for crawls
-    from newsbot.pages.extraction.fields.dates.moments import plausible  # noqa: PLC0415
+    from newsbot.pages.extraction.fields.moments import plausible  # noqa: PLC0415
 
     readings = (
         partial(_of_machine, text, zone),
@@ -119,8 +119,11 @@ def _of_page(
 
     ``place`` is the language and the host of the source.
     """
-    from newsbot.pages.extraction.fields.dates.moments import parse_stamp, settled  # noqa: PLC0415
-    from newsbot.pages.extraction.fields.dates.zones import region  # noqa: PLC0415
+    from newsbot.pages.extraction.fields.moments import (  # noqa: PLC0415
+        parse_stamp,
+        region,
+        settled,
+    )
 
     written = parse_stamp(text, region(place[0][:5].replace("_", "-"), place[1]))
     if written is None or (written.zone is None and _OFFSET.search(text)):

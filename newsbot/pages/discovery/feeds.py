@@ -20,7 +20,7 @@ from datetime import datetime
 from functools import partial
 from html import escape
 from itertools import islice
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
@@ -29,10 +29,9 @@ from newsbot.clock import system_clock, utc
 from newsbot.items import Kind, Link, Medium, Where
 from newsbot.pages.discovery.dates import SiteDates, has_two_readings, parse_date
 from newsbot.pages.discovery.xml_events import Enough, Handler, pieces, read, unescape
-from newsbot.pages.extraction.fields.media import MAX_MEDIA, listed, medium
-from newsbot.pages.extraction.page.charset import decode
-from newsbot.pages.extraction.strings import squash, untagged
-from newsbot.pages.text.codings import gunzip
+from newsbot.pages.extraction.fields.details import MAX_MEDIA, listed, medium
+from newsbot.pages.text.codings import decode, gunzip
+from newsbot.pages.text.words import squash, untagged
 from newsbot.urls import absolute
 
 # --- the data of a feed, and the conversion of its items to links, for all formats
@@ -156,7 +155,7 @@ class SourceCollector:
         """
         if not self._two_readings:
             return
-        from newsbot.pages.extraction.fields.dates.moments import order_in  # noqa: PLC0415
+        from newsbot.pages.extraction.fields.moments import order_in  # noqa: PLC0415
 
         order = order_in(text for _, _, text in self._two_readings)
         for address, name, text in self._two_readings:
@@ -181,13 +180,16 @@ class SourceCollector:
 class _Collector(SourceCollector):
     """Collects the items of a feed: resolves URLs, parses dates, merges duplicates, counts faults."""
 
-    markup = False
-    """True if the full texts of items are read, with their markup."""
-
-    def __init__(self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = ()) -> None:
+    def __init__(
+        self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = (), *, markup: bool = False
+    ) -> None:
         super().__init__(url, now, dates, problems)
+        self.markup = markup
+        """True if the full texts of items are read, with their markup."""
+        self.contents: dict[str, str] = {}
+        """URL of an item -> its full text as HTML."""
         self.feed = Feed()
-        self._items = 0
+        self._items = self._size = 0
         self._hubs: dict[str, Hub] = {}
         self.base = url
 
@@ -253,10 +255,9 @@ class _Collector(SourceCollector):
             authors=tuple(dict.fromkeys(name for text in authors if (name := _clean_author(text)))),
             media=tuple(listed(media)),
         )
-        self.take_content(address, content)
-
-    def take_content(self, address: str, content: str) -> None:
-        """Receive the full text of an item as HTML. Only :class:`_ContentCollector` keeps it."""
+        if self.markup and content and self._size < MAX_CONTENTS:
+            self.contents[address] = content
+            self._size += len(content)
 
     def collected(self) -> Feed:
         """Return the feed with the items, hubs and faults that were found."""
@@ -297,25 +298,6 @@ class _Collector(SourceCollector):
         if self.base == self._url and site_url and _host(site_url) != _host(self._url):
             return site_url
         return self.base
-
-
-class _ContentCollector(_Collector):
-    """Collects the full texts of the items as well."""
-
-    markup = True
-
-    def __init__(self, url: str, now: datetime, dates: SiteDates, problems: Iterable[str] = ()) -> None:
-        super().__init__(url, now, dates, problems)
-        self.contents: dict[str, str] = {}
-        self._size = 0
-
-    def take_content(self, address: str, content: str) -> None:
-        if content and self._size < MAX_CONTENTS:
-            self.contents[address] = content
-            self._size += len(content)
-
-
-_Found = TypeVar("_Found", bound=_Collector)
 
 
 def clean_title(text: str) -> str | None:
@@ -456,10 +438,10 @@ class _Item:
         )
 
 
-class FeedHandler(Handler, Generic[_Found]):
+class FeedHandler(Handler):
     """Receives the events of a document and fills a :class:`_Collector`."""
 
-    def __init__(self, found: _Found) -> None:
+    def __init__(self, found: _Collector) -> None:
         super().__init__()
         self.found = found
         self._item: _Item | None = None
@@ -818,9 +800,7 @@ def parse_feed(
     counts as a fault. Raises :class:`FeedError` if the body is not a feed. All other faults are counted
     in ``problems``. Time and memory are linear in the size of the body, up to :data:`MAX_BODY`.
     """
-    problems: list[str] = []
-    collector = partial(_Collector, url, now or utc(system_clock()), dates, problems)
-    return _parse(body, content_type, collector, problems).collected()
+    return _parse(body, url, content_type, now or utc(system_clock()), dates).collected()
 
 
 def item_contents(body: bytes, url: str, content_type: str | None = None) -> dict[str, str]:
@@ -830,18 +810,15 @@ def item_contents(body: bytes, url: str, content_type: str | None = None) -> dic
     (JSON Feed), at most :data:`MAX_CONTENTS` characters in all. Items without such a text are left out.
     Raises :class:`FeedError` if the body is not a feed.
     """
-    problems: list[str] = []
-    collector = partial(_ContentCollector, url, utc(system_clock()), SiteDates(), problems)
-    return _parse(body, content_type, collector, problems).contents
+    return _parse(body, url, content_type, utc(system_clock()), SiteDates(), markup=True).contents
 
 
 def _parse(
-    body: bytes, content_type: str | None, collector: Callable[[], _Found], problems: list[str]
-) -> _Found:
-    """Return a collector with the items of a feed.
-
-    ``collector`` returns a collector without items that already has the faults in ``problems``.
-    """
+    body: bytes, url: str, content_type: str | None, now: datetime, dates: SiteDates, *, markup: bool = False
+) -> _Collector:
+    """Return a collector with the items of a feed. For ``markup`` see :class:`_Collector`."""
+    problems: list[str] = []
+    collector = partial(_Collector, url, now, dates, problems, markup=markup)
     body = gunzip(body, MAX_BODY + 1)  # one more byte than the limit, to detect a body that is too long
     if len(body) > MAX_BODY:
         problems.append("too_long")
@@ -879,7 +856,7 @@ def _with_entities(text: str, prologue: str) -> str:
     return text
 
 
-def _read_xml(text: str, collector: Callable[[], _Found], problems: list[str]) -> _Found:
+def _read_xml(text: str, collector: Callable[[], _Collector], problems: list[str]) -> _Collector:
     """Return a collector with the items of an XML feed.
 
     ``collector`` returns a collector without items that already has the faults in ``problems``. It is called

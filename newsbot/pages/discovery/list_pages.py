@@ -375,10 +375,13 @@ _MIN_SESSION = 20
 
 _DIGIT = re.compile(r"\d")
 # ?page=3, &start=40
-_PAGE_KEY = re.compile(r"[?&](?:page|pg|paged|pagen_\d|seite|start|offset)=(\d{1,9})(?=&|$)", re.IGNORECASE)
+_IN_QUERY = re.compile(
+    r"(?<=[?&])(?:page|pg|paged|pagenum|pagen_\d|pagina|seite|strana|stranica|start|offset)=(\d{1,9})(?=&|$)",
+    re.IGNORECASE,
+)
 # /page/3/, /seite-3.html
-_PAGE_PATH = re.compile(
-    r"/(?:page|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?:$|\?)", re.IGNORECASE
+_IN_PATH = re.compile(
+    r"/(?:page|pagina|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?=$|\?)", re.IGNORECASE
 )
 # An archive of a year, month or day: /2024/, /2024-05/index.html, /2024/05/03
 _ARCHIVE = re.compile(
@@ -433,7 +436,7 @@ def is_pagination(url: str) -> bool:
 def _page(url: str) -> re.Match[str] | None:
     if _DIGIT.search(url) is None:  # a fast check before the slower patterns
         return None
-    return _PAGE_PATH.search(url) or (_PAGE_KEY.search(url) if "?" in url else None)
+    return _IN_PATH.search(url) or (_IN_QUERY.search(url) if "?" in url else None)
 
 
 def is_archive(url: str) -> bool:
@@ -467,15 +470,6 @@ _MAX_STATED = 500
 _MAX_NUMBER = 6
 """Maximum number of characters of a link's text that may be a page number or an arrow."""
 
-# ?page=3, &start=40
-_IN_QUERY = re.compile(
-    r"(?<=[?&])(?:page|pg|paged|pagenum|pagen_\d|pagina|seite|strana|stranica|start|offset)=(\d{1,9})(?=&|$)",
-    re.IGNORECASE,
-)
-# /page/3/, /seite-3.html
-_IN_PATH = re.compile(
-    r"/(?:page|pagina|seite|strana|stranica)[/_-]?(\d{1,9})(?:/|\.\w{1,5})?(?=$|\?)", re.IGNORECASE
-)
 _ANY_KEY = re.compile(r"(?<=[?&])[\w:%.-]{1,30}=(\d{1,9})(?=&|$)")
 """Matches a query key of any name whose value is a number."""
 _BARE = re.compile(

@@ -4,19 +4,69 @@ Feeds and sitemaps are read by :data:`BUILT_IN`. Apps register readers for other
 service or a page with posts (:attr:`newsbot.config.apps.App.readers`). A reader declares its kind, which is
 like ``feed`` or ``sitemap``: the address of such a source is named in rules like that of a feed, and it is
 polled like a feed.
+
+A document reader reads files that are articles but not HTML, e.g. PDF. Apps register document readers
+(:attr:`newsbot.config.apps.App.documents`). A reader writes the content of a file as a page in HTML, so that
+the extraction, the rules and the rights apply to it as to every other page.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from newsbot.items import Kind
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, FeedError, SourceError, parse_feed
 from newsbot.pages.discovery.sitemaps import Sitemap, parse_sitemap
 from newsbot.pages.text.codings import gunzip
+
+HTML = "text/html; charset=utf-8"
+"""The content type of converted files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A file as a page."""
+
+    html: bytes
+    """The page, in UTF-8."""
+    complete: bool = True
+    """False if the file is longer than what was read."""
+
+
+class DocumentReader(Protocol):
+    """Reads files of some formats."""
+
+    @property
+    def extensions(self) -> Collection[str]:
+        """The extensions of these files in URLs, in lower case and without a dot. Links to them are read."""
+
+    def recognises(self, url: str, content_type: str, body: bytes) -> bool:
+        """Return True if a response is such a file. ``content_type`` is its header, empty if it has none."""
+
+    def to_html(self, url: str, content_type: str, body: bytes) -> Converted:
+        """Return the file as a page.
+
+        Raises :class:`newsbot.errors.NotAnArticle`. The function may run in any thread.
+        """
+
+
+def html_of(readers: Sequence[DocumentReader], url: str, content_type: str, body: bytes) -> tuple[bytes, str]:
+    """Return the page and the content type of a document; every other response as it is.
+
+    Raises :class:`newsbot.errors.NotAnArticle` if the document cannot be read.
+    """
+    reader = recognising(readers, url, content_type, body)
+    return (body, content_type) if reader is None else (reader.to_html(url, content_type, body).html, HTML)
+
+
+def extensions_of(readers: Sequence[DocumentReader]) -> frozenset[str]:
+    """Return the extensions of the files that can be read."""
+    return frozenset(extension for one in readers for extension in one.extensions)
 
 
 class SourceReader:
@@ -82,10 +132,11 @@ def claiming(readers: Sequence[SourceReader], url: str) -> SourceReader | None:
     return next((one for one in readers if one.claims(url)), None)
 
 
-def recognising(
-    readers: Sequence[SourceReader], url: str, content_type: str, body: bytes
-) -> SourceReader | None:
-    """Return the reader of a response by its content; None if the response is not a source."""
+_Reader = TypeVar("_Reader", SourceReader, DocumentReader)
+
+
+def recognising(readers: Sequence[_Reader], url: str, content_type: str, body: bytes) -> _Reader | None:
+    """Return the reader of a response by its content; None if it is neither a source nor a document."""
     return next((one for one in readers if one.recognises(url, content_type, body)), None)
 
 

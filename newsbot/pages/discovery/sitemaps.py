@@ -14,14 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from typing import TypeVar
 
 from newsbot.clock import system_clock, utc
 from newsbot.items import Kind, Link, Where
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import FeedError, SourceCollector, SourceError, clean_title, parse_feed
 from newsbot.pages.discovery.xml_events import Enough, Handler, read
-from newsbot.pages.extraction.page.charset import detect
-from newsbot.pages.text.codings import gunzip, unpacked
+from newsbot.pages.text.codings import detect, gunzip, unpacked
 from newsbot.urls import absolute, canonical_or_same
 
 MAX_URLS = 50_000
@@ -61,6 +61,17 @@ class Entry:
     published: str = ""
 
 
+_T = TypeVar("_T")
+
+
+def _time(link: Link) -> datetime | None:
+    return link.published_at or link.modified_at
+
+
+def _changed(child: Child) -> datetime | None:
+    return child.lastmod
+
+
 class SitemapCollector(SourceCollector):
     """Collects the entries of a sitemap: resolves URLs, parses dates, merges duplicates, counts faults."""
 
@@ -69,7 +80,6 @@ class SitemapCollector(SourceCollector):
         self._own_name = canonical_or_same(url)
         self._children: dict[str, Child] = {}
         self._seen = 0
-        self._dropped = 0
 
     def add(self, entry: Entry) -> None:
         """Add a page, or count its fault. Raises :class:`Enough` after :data:`MAX_SEEN` pages."""
@@ -91,9 +101,9 @@ class SitemapCollector(SourceCollector):
                 published_at=self._date(entry.published),
                 modified_at=self._date(entry.lastmod),
             )
-            # done only when the number of pages is twice the limit, because _thin_out() sorts all pages
+            # done only when the number of pages is twice the limit, because it sorts all pages
             if len(self._links) >= 2 * MAX_URLS:
-                self._thin_out()
+                self._links = self._newest(self._links, _time)
 
     def add_child(self, entry: Entry) -> None:
         """Add a child of an index, or count its fault."""
@@ -112,59 +122,34 @@ class SitemapCollector(SourceCollector):
             self._children[name] = Child(url, self._date(entry.lastmod))
             # done only when the number of children is twice the limit, so that they are rarely sorted
             if len(self._children) >= 2 * MAX_URLS:
-                self._thin_out_children()
+                self._children = self._newest(self._children, _changed)
 
     def links(self) -> list[Link]:
         """Return the pages in file order. If there are too many, only the newest are returned."""
-        self._thin_out()
-        if self._dropped:
-            self._problems["too_many_urls"] += self._dropped
-            self._dropped = 0
-        return list(self._links.values())
+        return list(self._newest(self._links, _time).values())
 
     def children(self) -> list[Child]:
         """Return the children in file order. If there are too many, only the newest are returned."""
-        self._thin_out_children()
-        return list(self._children.values())
+        return list(self._newest(self._children, _changed).values())
 
-    def _thin_out(self) -> None:
-        """Keep the newest :data:`MAX_URLS` pages.
+    def _newest(self, found: dict[str, _T], time: Callable[[_T], datetime | None]) -> dict[str, _T]:
+        """Return at most :data:`MAX_URLS` entries: the newest, then entries without a date.
 
-        Among pages with equal dates or without dates, the first are kept.
+        Entries without a date are taken from both ends of the file, because the newest may be at either end.
         """
-        if len(self._links) <= MAX_URLS:
-            return
-        self._dropped += len(self._links) - MAX_URLS
-        newest = sorted(self._links.values(), key=_time, reverse=True)[:MAX_URLS]
-        kept = {link.url for link in newest}
-        self._links = {url: link for url, link in self._links.items() if url in kept}
-
-    def _thin_out_children(self) -> None:
-        """Keep at most :data:`MAX_URLS` children: the newest, then children without a date.
-
-        Children without a date are taken from both ends of the file, because the newest may be at either end.
-        """
-        over = len(self._children) - MAX_URLS
+        over = len(found) - MAX_URLS
         if over <= 0:
-            return
-        self._problems["too_many_urls"] += over
-        dated = [one for one in self._children.items() if one[1].lastmod is not None]
-        kept = {name for name, _ in sorted(dated, key=_child_time, reverse=True)[:MAX_URLS]}
-        undated = [name for name, child in self._children.items() if child.lastmod is None]
+            return found
+        self.problem("too_many_urls", over)
+        dated = [name for name, one in found.items() if time(one) is not None]
+        kept = {*sorted(dated, key=lambda name: time(found[name]) or _UNDATED, reverse=True)[:MAX_URLS]}
+        undated = [name for name, one in found.items() if time(one) is None]
         room = MAX_URLS - len(kept)
         kept |= {*undated[: room - room // 2], *undated[len(undated) - room // 2 :]}
-        self._children = {name: child for name, child in self._children.items() if name in kept}
+        return {name: one for name, one in found.items() if name in kept}
 
     def _date(self, text: str) -> datetime | None:
         return self.date((text,)) if text else None
-
-
-def _time(link: Link) -> datetime:
-    return link.published_at or link.modified_at or _UNDATED
-
-
-def _child_time(child: tuple[str, Child]) -> datetime:
-    return child[1].lastmod or _UNDATED
 
 
 _MAX_TEXT = 20_000

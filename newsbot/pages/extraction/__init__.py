@@ -9,26 +9,23 @@ tree of a page. :class:`SiteMemory` holds the lines that the articles of one sit
 Files in reading order:
 
 * ``article``: makes an article from a page and chooses the value of each field
-* ``page``: parses bytes to a tree with its metadata and structured data
+* ``parsing``: parses bytes to a tree of bounded size
+* ``page``: the metadata and structured data of a page
+* ``visible``: the visible text of a page, the paragraphs of markup, and elements whose text no reader sees
 * ``fields``: title, authors, dates and the smaller fields
 * ``body``: the text of the article
-* ``evidence``: measures the evidence that a page is an article, and its likeness to the articles of the site
-* ``verdict``: decides whether the page is an article, and recognises errors, logins and cookie notices;
-  ``kinds_and_paywalls`` recognises live blogs, galleries and teasers
-* ``selectors``: applies the selectors of a site's rule
-* ``site_boilerplate``: finds lines that a site prints around its articles
-* ``pagination``: joins articles of several pages
-* ``changes``: decides whether an edit makes a new version
-* ``documents``: the interface for files that are not HTML
-* ``strings``: clean strings
+* ``verdict``: decides from the evidence in the page, and from its likeness to the articles of the site,
+  whether it is an article; recognises errors, logins and cookie notices
+* ``comparison``: decides whether an edit makes a new version; finds lines that a site prints around
+  its articles
+* ``addresses``: the canonical URL of a page, and the next page; joins articles of several pages
 """
 
+from newsbot.pages.extraction.addresses import first_page, join_pages, next_page
 from newsbot.pages.extraction.article import Reading, extract, read, read_page
 from newsbot.pages.extraction.body.embedded import made_by_scripts
-from newsbot.pages.extraction.changes import is_substantial
-from newsbot.pages.extraction.page.page import parse_html
-from newsbot.pages.extraction.pagination import first_page, join_pages, next_page
-from newsbot.pages.extraction.site_boilerplate import SiteMemories, SiteMemory
+from newsbot.pages.extraction.comparison import SiteMemories, SiteMemory, is_substantial
+from newsbot.pages.extraction.parsing import parse_html
 
 __all__ = [
     "Reading",

@@ -17,9 +17,11 @@ from newsbot import urls
 from newsbot.clock import system_clock, utc
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Link
+from newsbot.pages.extraction.addresses import canonical_url
+from newsbot.pages.extraction.body.selectors import Selected, layout_for
 from newsbot.pages.extraction.body.text import TEASER, Body, find_body
-from newsbot.pages.extraction.evidence import Evidence, Witnesses, measure
-from newsbot.pages.extraction.fields import DERIVED, FEED, RULE, SITEMAP, Candidate, best, details
+from newsbot.pages.extraction.comparison import SiteMemory
+from newsbot.pages.extraction.fields import DERIVED, FEED, RULE, SITEMAP, Candidate, best, details, published
 from newsbot.pages.extraction.fields.authors import (
     VISIBLE_TRUST,
     author_candidates,
@@ -28,9 +30,7 @@ from newsbot.pages.extraction.fields.authors import (
     rule_authors,
     visible_authors,
 )
-from newsbot.pages.extraction.fields.dates import published
-from newsbot.pages.extraction.fields.language import detect, normal_code
-from newsbot.pages.extraction.fields.media import media
+from newsbot.pages.extraction.fields.details import form_of, is_partial, media
 from newsbot.pages.extraction.fields.titles import (
     choose_title,
     clean_title,
@@ -38,21 +38,21 @@ from newsbot.pages.extraction.fields.titles import (
     site_names,
     title_candidates,
 )
-from newsbot.pages.extraction.kinds_and_paywalls import form_of, is_partial
-from newsbot.pages.extraction.page.canonical import base_of, canonical_url
-from newsbot.pages.extraction.page.jsonld import first_text
-from newsbot.pages.extraction.page.page import Page, parse_html
-from newsbot.pages.extraction.selectors import Selected, layout_for
-from newsbot.pages.extraction.site_boilerplate import SiteMemory
+from newsbot.pages.extraction.page import Page, base_of, first_text
+from newsbot.pages.extraction.parsing import parse_html
 from newsbot.pages.extraction.verdict import (
+    Evidence,
     Standing,
+    Witnesses,
     is_no_page,
+    measure,
     refuse_evidence,
     refuse_page,
     refuse_text,
     standing_of,
 )
 from newsbot.pages.rules.rule import Rule
+from newsbot.pages.text.languages import detect, normal_code
 
 
 def extract(html: bytes | str, url: str, rule: Rule | None = None) -> Article | None:

@@ -23,10 +23,8 @@ import yaml
 
 from newsbot.errors import Problem, RulesError
 from newsbot.items import Kind
-from newsbot.pages.rules.expressions import Selector
-from newsbot.pages.rules.keys import KEYS, Place, entries
-from newsbot.pages.rules.rule import Layout, Pattern, Rule, RuleSet, ascii_domain, classify
-from newsbot.pages.rules.yamlfile import MAX_BYTES, YamlFault, line_of, read_tree
+from newsbot.pages.rules.keys import KEYS, MAX_BYTES, Place, YamlFault, entries, line_of, read_tree
+from newsbot.pages.rules.rule import Layout, Pattern, Rule, RuleSet, Selector, ascii_domain, classify
 from newsbot.urls import canonicalize
 
 INTERVALS: dict[Kind, float] = {

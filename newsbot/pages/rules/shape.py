@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 
-from newsbot.pages.rules.yamlfile import QUICK
+from newsbot.pages.text.languages import LOADER
 
 PLACES = 1 << 16
 """Default number of entries of an :class:`OddsTable`."""
@@ -84,7 +84,7 @@ class OddsTable:
         self._words = array("Q", bytes(8 * len(self._words)))
 
 
-_GENERAL = QUICK(
+_GENERAL = LOADER(
     (files("newsbot") / "pages" / "rules" / "shape.yaml").read_text(encoding="utf8")
 ).get_single_data()
 """Words in URLs, and the weights of features. Comments in the file explain them."""

@@ -2,9 +2,10 @@
 
 Files in reading order:
 
-* ``words``: splits a text into words and normalizes them; stems of words, for search
-* ``languages``: words and phrases of each language, from the files in ``newsbot/pages/extraction/languages/``
+* ``words``: cleans and compares strings; splits a text into words and normalizes them; stems of words
+* ``languages``: words and phrases of each language, from the files in
+  ``newsbot/pages/extraction/languages/``; finds the language of a text
 * ``names``: names of months and time zones
-* ``codings``: removes the content codings of bodies, such as gzip
+* ``codings``: removes the content codings of bodies, such as gzip, and finds their charset
 * ``differences``: the differences between two versions of an article
 """

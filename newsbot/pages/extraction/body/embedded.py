@@ -14,9 +14,9 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 
-from newsbot.pages.extraction.page.page import xpath
-from newsbot.pages.extraction.page.visible import Block, render
-from newsbot.pages.extraction.strings import key, looks_like_code, size, squash, untagged
+from newsbot.pages.extraction.body.pieces import render
+from newsbot.pages.extraction.visible import Block, xpath
+from newsbot.pages.text.words import key, looks_like_code, size, squash, untagged
 
 MAX_SCRIPT = 1_000_000
 """Maximum number of characters of a script that are searched."""

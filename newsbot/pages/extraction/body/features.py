@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from newsbot.pages.extraction.body.pieces import OTHER_TAG, REGIONS, SUBJECTS, Pieces, tag_number
-from newsbot.pages.extraction.strings import key, size, squash, words
+from newsbot.pages.text.words import key, size, squash, words
 
 Numbers = NDArray[np.int64]
 Marks = NDArray[np.bool_]
@@ -89,7 +89,7 @@ class Known:
     """What the page states about its article outside of the text."""
 
     titles: frozenset[str] = frozenset()
-    """Keys (``strings.key``) of the titles in the head and of the headings."""
+    """Keys (``words.key``) of the titles in the head and of the headings."""
     description: str = ""
     stated: str = ""
     """The text in the structured data, one paragraph per line."""

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.page.hidden import Hidden, is_for_screen_readers
-from newsbot.pages.extraction.page.visible import PHRASING, SENTENCES, is_in_sentence
-from newsbot.pages.extraction.strings import preformatted, resolved, squash, word_list, word_set
+from newsbot.pages.extraction.visible import (
+    KINDS,
+    PHRASING,
+    SENTENCES,
+    Block,
+    Hidden,
+    Kind,
+    is_for_screen_readers,
+    is_in_sentence,
+)
+from newsbot.pages.text.words import preformatted, resolved, squash, word_list, word_set
 
 MAX_PIECES = 4000
 """Maximum number of pieces of a page. The longest real articles have about 1,000."""
@@ -88,6 +96,8 @@ _SKIPPED = word_set(
     "script style noscript template svg head iframe object embed video audio canvas link meta select option",
     "input textarea math map dialog",
 )
+_NO_TEXT = ("form", "nav", "figcaption", "aside", "title", "img", "picture", "source", "menu")
+"""Elements that are not part of a text that is rendered as it is."""
 _MOVING = frozenset({"iframe", "video", "object", "embed"})
 _STRONG = frozenset({"b", "strong", "em", "i"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -166,7 +176,24 @@ def cut(tree: HtmlElement, removed: Collection[etree._Element] = (), hidden: Hid
     The tree is not changed.
     """
     body = tree.find("body")
-    return _Cutter(tree if body is None else body, removed, hidden).run()
+    return _Cutter(tree if body is None else body, "body", removed, hidden).run()
+
+
+def render(roots: Iterable[etree._Element], removed: Collection[etree._Element] = ()) -> list[Block]:
+    """Return the blocks in ``roots`` without navigation, forms, captions and the ``removed`` elements."""
+    blocks: list[Block] = []
+    for root in roots:
+        outside = {*removed, *root.iter(*_NO_TEXT)} - {root}
+        pieces = _Cutter(root, str(root.tag), outside, None).run()
+        blocks += map(Block, map(partial(_kind_in, pieces.tree), pieces.boxes), pieces.texts)
+    return blocks
+
+
+def _kind_in(tree: Boxes, box: int) -> Kind:
+    """Return the kind of the innermost box that has one."""
+    while box and tree.tags[box] not in KINDS:
+        box = tree.parents[box]
+    return KINDS.get(tree.tags[box], "paragraph")
 
 
 class _Cutter:
@@ -177,16 +204,18 @@ class _Cutter:
         "_open", "_parts", "_pictures", "_removed", "_root", "_strong",
     )  # fmt: skip
 
-    def __init__(self, root: HtmlElement, removed: Collection[etree._Element], hidden: Hidden | None) -> None:
+    def __init__(
+        self, root: etree._Element, name: str, removed: Collection[etree._Element], hidden: Hidden | None
+    ) -> None:
         self._root = root
         self._removed: set[etree._Element] = set(removed)
         self._hidden = hidden
         self._found = Pieces()
         self._parts: list[str] = []
-        self._names = ["body"]
+        self._names = [name]
         """Names of the open block elements."""
         self._open: list[etree._Element] = [root]
-        self._box_of = [_add_box(self._found.tree, root, "body", 0)]
+        self._box_of = [_add_box(self._found.tree, root, name, 0)]
         """Numbers of the boxes of the outer open elements.
 
         The boxes of inner elements are created when a text needs them, because many elements contain no text.

@@ -22,30 +22,29 @@ from lxml import etree
 from lxml.html import HtmlElement, fragment_fromstring
 from numpy.typing import NDArray
 
-from newsbot.pages.extraction.body import tables
 from newsbot.pages.extraction.body.embedded import embedded_blocks, sentence_blocks, whole_blocks
 from newsbot.pages.extraction.body.features import FAR, Columns, Known, Marks, View, columns_of, distance
 from newsbot.pages.extraction.body.furniture import (
     cookie_notices,
+    list_items,
     names_cookies,
     outside,
+    table_rows,
     tidy,
     trim_edges,
     without_captions,
     without_furniture,
 )
-from newsbot.pages.extraction.body.pieces import Pieces, cut
+from newsbot.pages.extraction.body.pieces import Pieces, cut, render
+from newsbot.pages.extraction.body.selectors import Selected
 from newsbot.pages.extraction.fields import JSON_LD, RULE
 from newsbot.pages.extraction.fields.authors import BY, author_candidates
-from newsbot.pages.extraction.fields.dates.moments import find_date
-from newsbot.pages.extraction.kinds_and_paywalls import form_of, is_gallery
-from newsbot.pages.extraction.page.hidden import Hidden
-from newsbot.pages.extraction.page.jsonld import texts
-from newsbot.pages.extraction.page.page import Page, text_of
-from newsbot.pages.extraction.page.visible import KINDS, Block, Kind, join, render
-from newsbot.pages.extraction.selectors import Selected
-from newsbot.pages.extraction.strings import is_code, key, looks_like_code, size, squash
+from newsbot.pages.extraction.fields.details import form_of, is_gallery
+from newsbot.pages.extraction.fields.moments import find_date
+from newsbot.pages.extraction.page import Page, texts
+from newsbot.pages.extraction.visible import KINDS, Block, Hidden, Kind, join, text_of
 from newsbot.pages.text.languages import compiled
+from newsbot.pages.text.words import is_code, key, looks_like_code, size, squash
 
 SCALE = 1000
 """Factor from log odds to scores. Scores are whole numbers, so their sums are the same on every machine."""
@@ -316,7 +315,7 @@ def judged_blocks(view: View) -> list[Block]:
     pieces = view.pieces
     found: list[Block] = []
     first: dict[str, int] = {}
-    rows, items = tables.rows(view, chosen), tables.items(view, chosen)
+    rows, items = table_rows(view, chosen), list_items(view, chosen)
     cells = {place for row in rows.values() for place in row}
     chosen = (chosen & ~_pointers(view)) | items
     chosen[list(rows)] = True

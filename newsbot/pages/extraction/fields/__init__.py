@@ -4,10 +4,12 @@ Files in reading order:
 
 * ``titles``: headlines, without the name of the site
 * ``authors``: the names of the authors and of news agencies
-* ``dates``: when the article was published and changed
-* ``language``: the language of the text
-* ``details``: summary, section, tags, main picture
-* ``media``: pictures, audio and video
+* ``published``: when the article was published and changed, chosen between the candidates
+* ``date_candidates``: times in the metadata and the visible text of a page, in its URL, and in the link to
+  the page; decides whether a place on the page can hold the article's own date
+* ``moments``: parses dates and times, including other digits and other calendars; the country and the time
+  zone of a site
+* ``details``: summary, section, tags, main picture, media; live blogs, galleries and teasers
 
 Each of them finds candidates: values with their source, and the confidence in them.
 """

@@ -20,12 +20,12 @@ from lxml.html import HtmlElement
 
 from newsbot.items import Link
 from newsbot.pages.extraction.fields import FEED, JSON_LD, META, MICRODATA, RULE, VISIBLE, Candidate
-from newsbot.pages.extraction.fields.dates.candidates import beside
-from newsbot.pages.extraction.fields.dates.own import is_of_teaser
+from newsbot.pages.extraction.fields.date_candidates import beside, is_of_teaser
 from newsbot.pages.extraction.fields.titles import site_names
-from newsbot.pages.extraction.page.jsonld import Nodes, texts, types_of
-from newsbot.pages.extraction.page.page import Page, pieces_of, text_of, xpath
-from newsbot.pages.extraction.strings import (
+from newsbot.pages.extraction.page import Nodes, Page, texts, types_of
+from newsbot.pages.extraction.visible import pieces_of, text_of, xpath
+from newsbot.pages.text.languages import compiled, pairs, words
+from newsbot.pages.text.words import (
     is_full_name,
     is_small,
     is_template,
@@ -34,7 +34,6 @@ from newsbot.pages.extraction.strings import (
     plain,
     word_list,
 )
-from newsbot.pages.text.languages import compiled, pairs, words
 
 # --- names in a byline
 
@@ -435,7 +434,7 @@ def _without_places(names: list[str], page: Page) -> list[str]:
 def _places(page: Page) -> set[str]:
     """Return the keys of the places in the metadata and in the date line of the text ("Munich, Germany –").
 
-    For keys see :func:`~newsbot.pages.extraction.strings.key`.
+    For keys see :func:`~newsbot.pages.text.words.key`.
     """
     node = page.article or {}
     fields = ("contentLocation", "locationCreated", "spatialCoverage", "dateline")
@@ -572,11 +571,16 @@ def _dated_name(page: Page) -> list[str]:
     around = chain.from_iterable(map(beside, page.headlines[:1]))
     for element in around:
         line = _NAME_AND_DATE.match(text) if 10 < len(text := text_of(element, 100)) <= _DATED_LINE else None
-        names = clean_authors([line[1]]) if line is not None and not _in_link(element, text) else []
-        people = names and all(is_full_name(name) and not _is_site(name, page) for name in names)
-        if people and not _is_aside(element, page):
+        names = _people_in(line[1], element, page) if line is not None and not _in_link(element, text) else []
+        if names and not any(_is_site(name, page) for name in names):
             return names
     return []
+
+
+def _people_in(text: str, element: HtmlElement, page: Page) -> list[str]:
+    """Return the names in the text of an element, if all are full names and the element is not aside."""
+    names = clean_authors([text])
+    return names if all(map(is_full_name, names)) and not _is_aside(element, page) else []
 
 
 def _agency_line(page: Page) -> list[str]:
@@ -609,10 +613,11 @@ def _signature(page: Page) -> list[str]:
     """Return the full name in a right-aligned line: "<p align=right><b>Jane Doe</b></p>"."""
     for element in islice(page.tree.iter("p", "div"), MAX_LOOKED_AT):
         placed = f"{element.get('style') or ''};{element.get('align') or ''}"
-        if not _RIGHT.search(placed[:200]):
-            continue
-        names = clean_authors([text]) if 4 < len(text := text_of(element, 100)) <= 60 else []
-        if names and all(is_full_name(name) for name in names) and not _is_aside(element, page):
+        if (
+            _RIGHT.search(placed[:200])
+            and 4 < len(text := text_of(element, 100)) <= 60
+            and (names := _people_in(text, element, page))
+        ):
             return names
     return []
 

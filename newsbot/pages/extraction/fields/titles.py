@@ -22,11 +22,11 @@ from newsbot.pages.extraction.fields import (
     VISIBLE,
     Candidate,
 )
-from newsbot.pages.extraction.page.jsonld import first_text
-from newsbot.pages.extraction.page.page import Page, text_of, xpath
-from newsbot.pages.extraction.strings import is_template, key, plain, size, words
+from newsbot.pages.extraction.page import Page, first_text
+from newsbot.pages.extraction.visible import text_of, xpath
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.languages import words as words_of
+from newsbot.pages.text.words import is_template, key, plain, size, words
 
 # --- names of the site
 
@@ -202,7 +202,7 @@ def _leads_up(heading: HtmlElement, page: Page) -> bool:
 
 
 def site_names(page: Page) -> list[str]:
-    """Return the possible names of the site as keys (:func:`~newsbot.pages.extraction.strings.key`).
+    """Return the possible names of the site as keys (:func:`~newsbot.pages.text.words.key`).
 
     They come from the metadata, the publisher, headings that link to the site, and the labels of the host.
     """

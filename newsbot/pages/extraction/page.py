@@ -1,323 +1,326 @@
 """Represents a parsed page with its metadata and structured data, which are collected in one walk.
 
-:func:`parse_html` parses the bytes of a page into a tree, with bounded time and memory for any input.
+:class:`Nodes` reads the JSON-LD of a page (https://schema.org) and finds the node of its article.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import unescape
 from itertools import chain, islice
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from lxml import etree
-from lxml.html import HtmlElement, HTMLParser, document_fromstring
+from lxml.html import HtmlElement
 
 from newsbot import urls
-from newsbot.errors import NotAnArticle
-from newsbot.pages.extraction.page.charset import decode_as, detect, encoding_of_links, with_encoded_query
-from newsbot.pages.extraction.page.jsonld import Node, Nodes
-from newsbot.pages.extraction.page.shell import is_odd, with_standard_shell
-from newsbot.pages.extraction.page.visible import PHRASING
-from newsbot.pages.extraction.strings import key, plain, squash, word_set
+from newsbot.pages.extraction.parsing import MAX_HEADLINES
+from newsbot.pages.extraction.visible import marked, text_of
+from newsbot.pages.text.words import key, plain, squash, word_set
 
-# --- parsing
+Node = dict[str, Any]
 
-MAX_BYTES = 6_000_000
-"""Maximum number of bytes of a page that are read. The rest is ignored."""
-MAX_MARKUP = 2_500_000
-"""Maximum number of characters that are parsed.
+MAX_NODES = 3000
+"""Maximum number of nodes of a page that are read."""
+MAX_DEPTH = 24
+"""Maximum depth of nested values that are read."""
+MAX_SCRIPTS = 60
+"""Maximum number of scripts of a page that are read."""
+MAX_LENGTH = 1_000_000
+"""Maximum length of a script. A longer script is not read."""
+MAX_NAMES_DEPTH = 4
+"""Maximum number of nested nodes and lists that are followed to find a text."""
 
-If the markup is longer, scripts are removed first, and then the markup is cut.
-"""
-MAX_TAGS = 60_000
-"""Maximum number of tags that are parsed. The longest real pages have about 30,000."""
-
-MAX_ATTRIBUTES = 75_000
-"""Maximum number of attributes that are parsed. The longest real pages have about 20,000.
-
-Each copy of the tree takes 250 bytes per attribute.
-"""
-
-MAX_MAINS = 5
-"""Maximum number of ``<main>`` elements whose ancestors are checked."""
-MAX_CELLS = 200
-"""Maximum number of cells in a row of a table."""
-LONG_MARKUP = 500_000
-"""Markup with more characters is checked for long class names and many attributes."""
-MAX_CLASS = 500
-"""Maximum length of a class attribute in markup longer than :data:`LONG_MARKUP`."""
-
-_READINGS = ("rt", "rp", "rtc")
-"""Readings of the characters of a ``<ruby>``. They are not part of the sentence."""
-# Elements that contain a <main> only if their end tags are missing.
-_NEVER_AROUND_MAIN = ("button", "nav", "header", "footer", "aside", "select", "label", "svg", "dialog")
-# The first bytes of files that are not text.
-_BINARY = (
-    b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"ID3", b"OggS",
-    b"\x7fELF", b"Rar!", b"7z\xbc\xaf", b"MZ\x90", b"wOFF", b"wOF2", b"\xd0\xcf\x11\xe0", b"BZh",
-    b"\x28\xb5\x2f\xfd", b"fLaC",
-)  # fmt: skip
-# Control characters that text does not contain. 27 (ESC) is not included, because ISO-2022-JP uses it to
-# switch character sets.
-_CONTROL = bytes(set(range(32)) - {9, 10, 12, 13, 27})
-_UNWANTED = bytes({*range(32), 127} - {9, 10, 12, 13})
-_SCRIPT_END = re.compile(r"</(?:script|style|svg)", re.IGNORECASE)
-_SCRIPT = re.compile(r"<(?:script|style|svg)\b", re.IGNORECASE)
-# The expression matches all tags except the tags that are needed for fields and paragraphs.
-_LAYOUT_TAG = re.compile(
-    r"</?(?!/?(?:html|head|body|title|meta|link|script|style|p|h[1-6]|time|br)\b)[a-zA-Z][^<>]{0,2000}>",
-    re.IGNORECASE,
+_ARTICLE = re.compile(r"(?:Article|BlogPosting|LiveBlogPosting|Report|NewsStory)$")
+# Types of nodes that describe the page as a whole. Such nodes state fewer and less certain facts.
+_WEAK = re.compile(
+    r"(?:WebPage|CreativeWork|SocialMediaPosting|DiscussionForumPosting|VideoObject|Review|PodcastEpisode|"
+    r"Recipe)$"
 )
-_TEXT = re.compile(r"[^\W_]")
-_LONG_CLASSES = etree.XPath(f"//*[string-length(@class) > {MAX_CLASS}]")
-_HAS_MANY_ATTRIBUTES = etree.XPath(f"count(//@*) > {MAX_ATTRIBUTES}")
-_PLAIN_ELEMENTS = etree.ElementDefaultClassLookup(element=HtmlElement)
-"""Makes every element a plain ``HtmlElement``.
+# Properties whose nodes are parts of the page's own article, or other works.
+_ASIDE = word_set("hasPart isPartOf liveBlogUpdate itemListElement citation relatedLink comment review")
+# e.g. the comma in [1, 2,]
+_TRAILING_COMMA = re.compile(r",(\s*[}\]])")
+# e.g. the backslash in "the mayor\'s": JSON has no such escape.
+_BAD_ESCAPE = re.compile(r'\\(?![\\/"bfnrtu])')
+# Comments hid the content of scripts from very old browsers: <!-- … -->, //<![CDATA[ … //]]>.
+_OPENING = re.compile(r"\s*(?:<!--|//\s*<!\[CDATA\[|<!\[CDATA\[|/\*.{0,20}?\*/)?\s*", re.DOTALL)
+_CLOSING = re.compile(r"\s*(?:-->|//\s*\]\]>|\]\]>|;)?\s*$")
+_CLOSING_LENGTH = 200
+"""Number of characters at the end of a script that are searched for the end of a comment.
 
-By default, lxml.html calls a Python function to choose the class of each element. newsbot does not need the
-special classes, which are for forms.
+A search in the whole script would be slow, because a match would be tried at each space.
 """
+# e.g. "headline": before a string, a list or an object
+_SINGLE = re.compile(
+    r'"(headline|datePublished|dateModified|author|articleSection|inLanguage|url|mainEntityOfPage)"\s{0,20}:\s{0,20}(?=["\[{])'
+)
+_SAYS_ARTICLE = re.compile(r'"@type"\s{0,20}:\s{0,20}\[?\s{0,20}"[^"]{0,40}(?:Article|BlogPosting)"')
+_MOST_SINGLE = 200
+"""Maximum number of single values that are read from a broken script."""
+_ENDS_VALUE = re.compile(r"\s{0,50}[,}\]]")
 
 
-def parse_html(html: bytes, charset: str | None = None) -> HtmlElement:
-    """Return the tree of a page without comments and processing instructions.
+class Nodes:
+    """All nodes of a page's JSON-LD in document order, with the references between them."""
 
-    ``html`` is the body of the response. ``charset`` is the encoding that the server declared. Raises
-    :class:`NotAnArticle` with the reason ``binary`` or ``empty`` if there is nothing to parse.
+    def __init__(self, scripts: Iterable[str]) -> None:
+        self.all: list[Node] = []
+        self.own: Node | None = None
+        """The article that has the URL or the headline of this page. It is set by :meth:`article`."""
+        self._asides: set[int] = set()
+        self._by_id: dict[str, Node] = {}
+        for script in islice(scripts, MAX_SCRIPTS):
+            if len(script) <= MAX_LENGTH:
+                for document in load(script):
+                    self._walk(document)
 
-    Time and memory are bounded. The markup is cut at :data:`MAX_MARKUP`, :data:`MAX_TAGS` and
-    :data:`MAX_ATTRIBUTES`. If the markup is too long, scripts without data are removed first. libxml2 limits
-    the depth of the tree and the length of a text.
+    def _walk(self, document: Any) -> None:
+        # The values are visited with a stack and not by recursion, because they may be nested deeply. They
+        # are pushed in reverse, so that pop() returns them in document order.
+        stack: list[tuple[Any, int, bool]] = [(document, 0, False)]
+        while stack and len(self.all) < MAX_NODES:
+            value, depth, aside = stack.pop()
+            if isinstance(value, list) and depth < MAX_DEPTH:
+                stack.extend((item, depth + 1, aside) for item in reversed(value[:500]))
+            elif isinstance(value, dict) and depth < MAX_DEPTH:
+                self._add(value, aside=aside)
+                stack.extend(
+                    (child, depth + 1, aside or name in _ASIDE)
+                    for name, child in reversed(value.items())
+                    if isinstance(child, dict | list)
+                )
+
+    def _add(self, node: Node, *, aside: bool) -> None:
+        self.all.append(node)
+        if aside:
+            self._asides.add(id(node))
+        name = node.get("@id")
+        if isinstance(name, str):
+            # A node that only refers to another node has the same @id. References lead to the node that has a
+            # name or more properties.
+            known = self._by_id.get(name, {})
+            if (bool(node.get("name")), len(node)) > (bool(known.get("name")), len(known)):
+                self._by_id[name] = node
+
+    def follow(self, value: Any) -> Any:
+        """Return the node that ``value`` refers to by its ``@id``. Other values are returned unchanged."""
+        if isinstance(value, dict) and not value.get("name") and isinstance(value.get("@id"), str):
+            return self._by_id.get(value["@id"], value)
+        return value
+
+    def article(self, url: str, titles: Iterable[str]) -> Node | None:
+        """Return the node of the page's own article, or None.
+
+        ``titles`` are the titles and headings of the page. A page may have several article nodes,
+        for example one for each teaser. The order of preference is: a node with the URL or the headline of
+        this page, a node that is not a part of another node, the node with the most properties.
+        """
+        known = {key(title) for title in titles if title}
+        path = _bare(url)
+        # The tuples are compared from left to right, so the first difference decides.
+        found: list[tuple[tuple[bool, bool, bool, int], Node]] = []
+        for node in self.all:
+            if not is_article(node):
+                continue
+            names_page = path in map(_bare, _addresses(node))
+            same_title = key(first_text(node.get("headline") or node.get("name"))) in known
+            whole = id(node) not in self._asides
+            said = sum(
+                bool(node.get(name)) for name in ("headline", "datePublished", "author", "articleBody")
+            )
+            if said:
+                found.append(((names_page or same_title, whole, same_title, said), node))
+        if not found:
+            return None
+        rank, node = max(found, key=lambda pair: pair[0])
+        if rank[0]:
+            self.own = node
+            return node
+        # No node has the URL or the headline. If there are three or more nodes, they may be teasers of other
+        # articles.
+        return node if len(found) < 3 and not _is_elsewhere(node, path, known) else None
+
+    def weaker(self) -> Iterator[Node]:
+        """Yield the nodes for the page as a whole (WebPage, VideoObject …) that state a time or an author."""
+        for node in self.all:
+            if (
+                has_type(node, _WEAK)
+                and id(node) not in self._asides
+                and (node.get("datePublished") or node.get("uploadDate"))
+            ):
+                yield node
+
+    def whole(self) -> Iterator[Node]:
+        """Yield the nodes that are not parts of other nodes."""
+        return (node for node in self.all if id(node) not in self._asides)
+
+
+def _is_elsewhere(node: Node, path: str, titles: set[str]) -> bool:
+    """True for an article whose URL is another URL on the same site and whose headline has other words."""
+    stated = {bare for address in _addresses(node) if "/" in (bare := _bare(address))}
+    words = set(key(first_text(node.get("headline") or node.get("name"))).split())
+    return (
+        bool(stated and words and titles)
+        and all(bare.partition("/")[0] == path.partition("/")[0] for bare in stated)
+        and not any(2 * len(words & set(title.split())) >= len(words) for title in titles)
+    )
+
+
+def is_article(node: Node) -> bool:
+    """True for NewsArticle, BlogPosting, ReportageNewsArticle and other types with the same endings."""
+    return has_type(node, _ARTICLE)
+
+
+def types_of(node: Node) -> list[str]:
+    """Return the types of a node. Invalid types are left out."""
+    types = node.get("@type")
+    return [name for name in (types if isinstance(types, list) else [types])[:20] if isinstance(name, str)]
+
+
+def has_type(node: Node, pattern: re.Pattern[str]) -> bool:
+    """True if a type of the node matches ``pattern``."""
+    return any(pattern.search(name) for name in types_of(node))
+
+
+def load(script: str) -> list[Any]:
+    """Return the JSON documents of one script, or an empty list if nothing can be read.
+
+    Common faults are repaired: comments around the text, raw line breaks in strings, trailing commas, wrong
+    escapes, several documents in one script, and quotes that are written as entities. If the text is still
+    broken, single values are read from it.
     """
-    if not html or html.isspace():
-        raise NotAnArticle("empty")
-    if _is_binary(html):
-        raise NotAnArticle("binary")
-    html = html[:MAX_BYTES]
-    encoding = detect(html, charset)
-    markup = decode_as(html, encoding)
-    if len(markup) > MAX_MARKUP:
-        markup = _without_scripts(markup)[:MAX_MARKUP]
-    # Tags are counted by "<" and attributes by "=", before the parser uses memory for them.
-    for sign, most in (("<", MAX_TAGS), ("=", MAX_ATTRIBUTES)):
-        if markup.count(sign) > most:
-            markup = sign.join(markup.split(sign, most)[:most])
-    if is_odd(markup):
-        markup = with_standard_shell(markup)
-    tree, too_deep = _parse(markup)
-    # libxml2 stops at a depth of 256. Such pages are parsed again without the tags that are only layout.
-    if too_deep:
-        tree, _ = _parse(_LAYOUT_TAG.sub(" ", markup))
-    if tree is None:
-        raise NotAnArticle("empty")
-    _mend(tree)
-    _encode_queries(tree, encoding_of_links(html, charset, encoding))
-    # Short markup cannot have enough long classes and attributes to slow down the extractors.
-    if len(markup) > LONG_MARKUP:
-        _shorten_classes(tree)
-        _limit_attributes(tree)
-    return tree
+    text = script.strip().lstrip("\ufeff")
+    opening = _OPENING.match(text)
+    text = text[opening.end() :] if opening else text
+    closing = _CLOSING.search(text, max(0, len(text) - _CLOSING_LENGTH))
+    text = text[: closing.start()] if closing else text
+    if not text:
+        return []
+    repaired = text = unescape(text) if '"' not in text else text
+    # Each repair may change a correct text, so the next repair is made only if the text still cannot be
+    # parsed.
+    for repair in (None, _BAD_ESCAPE, _TRAILING_COMMA):
+        if repair is not None:
+            repaired = repair.sub(r"\\\\" if repair is _BAD_ESCAPE else r"\1", repaired)
+        documents = _decode(repaired)
+        if documents:
+            return documents
+    # Other nodes have URLs and times too. So the single values are used only if they belong to an article.
+    values = _single_values(text[:100_000]) if '"@type"' in text else {}
+    return [{"@type": "Article", **values}] if "headline" in values or _SAYS_ARTICLE.search(text) else []
 
 
-_LINKS = {"a": "href", "area": "href", "link": "href", "base": "href", "meta": "content"}
-"""Attributes with addresses, by element. A ``<meta>`` may forward readers."""
+def _single_values(text: str) -> dict[str, Any]:
+    """Return values of a broken JSON text by name.
 
-
-def _encode_queries(tree: HtmlElement, encoding: str) -> None:
-    """Encode the queries of links in the encoding of the page, before they are resolved."""
-    if encoding.startswith("utf"):
-        return
-    for element in tree.iter(*_LINKS):
-        name = _LINKS[str(element.tag)]
-        link = element.get(name) or ""
-        if "?" in link and not link.isascii() and (name == "href" or element.get("http-equiv")):
-            element.set(name, with_encoded_query(link, encoding))
-
-
-def _mend(tree: HtmlElement) -> None:
-    """Repair markup that would mislead the extractors, or slow them down.
-
-    All repairs are made in one walk. Each walk is slow, because the nodes of a large page are far apart in
-    memory.
+    For each name in :data:`_SINGLE`, the first value that can be parsed and is complete is returned.
     """
-    found: dict[str, list[HtmlElement]] = {
-        "main": [], "tr": [], "a": [], "span": [], "sup": [], "template": [], "h1": []
-    }  # fmt: skip
-    readings: list[HtmlElement] = []
-    for element in tree.iter(*found, *_READINGS):
-        found.get(str(element.tag), readings).append(element)
-    for element in readings:
-        _drop(element)
-    for template in found["template"]:
-        if "shadowrootmode" in template.attrib:  # browsers show this template
-            template.tag = "div"
-    _free_main(found["main"])
-    _narrow_rows(found["tr"])
-    _without_asides((*found["a"], *found["span"], *found["sup"]))
-    for heading in found["h1"][:MAX_HEADLINES]:
-        buttons = heading.findall(".//button")
-        if len(text_of(heading)) > sum(len(text_of(button)) for button in buttons):
-            for button in buttons:  # "Share" does not belong to the headline
-                button.drop_tree()
-
-
-def _drop(element: HtmlElement) -> None:
-    """Remove an element. The text after it, and the base texts of unclosed readings in it, are kept."""
-    parent = element.getparent()
-    if parent is not None:
-        for base in element.findall(".//rb"):
-            element.addprevious(base)
-        element.drop_tree()
-
-
-def _free_main(mains: list[HtmlElement]) -> None:
-    """Rename buttons, menus and similar elements around ``<main>`` to ``<div>``.
-
-    These elements contain the main part only because the page does not close them.
-    """
-    for main in mains[:MAX_MAINS]:
-        for holder in main.iterancestors(*_NEVER_AROUND_MAIN):
-            holder.tag = "div"
-
-
-def _narrow_rows(rows: list[HtmlElement]) -> None:
-    """Split rows with more than :data:`MAX_CELLS` cells.
-
-    Extractors count all cells of a row again for each cell, which takes quadratic time.
-    """
-    for row in rows:
-        if len(row) <= MAX_CELLS:
+    decoder = json.JSONDecoder(strict=False)
+    found: dict[str, Any] = {}
+    for match in islice(_SINGLE.finditer(text), _MOST_SINGLE):
+        if match[1] in found:
             continue
-        last = row
-        cells = row[MAX_CELLS:]
-        for start in range(0, len(cells), MAX_CELLS):
-            following = row.makeelement("tr")
-            following.extend(cells[start : start + MAX_CELLS])
-            last.addnext(following)
-            last = following
+        try:
+            value, end = decoder.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            continue
+        # If a string is followed by other text, an unescaped quote has ended the string too early.
+        if _ENDS_VALUE.match(text, end) or not text[end:].strip():
+            found[match[1]] = value
+    return found
 
 
-def _shorten_classes(tree: HtmlElement) -> None:
-    """Shorten very long class attributes. Extractors search each of them about thirty times."""
-    found = _LONG_CLASSES(tree)
-    for element in found if isinstance(found, list) else ():
-        if isinstance(element, HtmlElement):
-            element.set("class", (element.get("class") or "")[:MAX_CLASS])
-
-
-def _limit_attributes(tree: HtmlElement) -> None:
-    """Remove the attributes after the first :data:`MAX_ATTRIBUTES` of the page.
-
-    Attributes without a value have no "=" and are not counted in the markup, so they are counted here.
-    """
-    if not _HAS_MANY_ATTRIBUTES(tree):
-        return
-    left = MAX_ATTRIBUTES
-    for element in tree.iter(etree.Element):
-        left -= len(element.attrib)
-        if left < 0:
-            element.attrib.clear()
-
-
-def _is_binary(html: bytes) -> bool:
-    """True for files that are not text.
-
-    Only the first bytes are checked. The content type is not used, because it is often wrong.
-    """
-    start = html[:2048]
-    # Video files of the type MP4 begin with the length of their first box, then "ftyp".
-    if start.startswith(_BINARY) or start[4:8] == b"ftyp":
-        return True
-    # Text in UTF-16 has single zero bytes. Two zero bytes in a row are rare in such text.
-    if b"<\0" in start or b"\0<" in start or start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return start.count(b"\0\0") * 10 > len(start)
-    control = len(start) - len(start.translate(None, _CONTROL))
-    return control * 20 > len(start)
-
-
-def _parse(markup: str) -> tuple[HtmlElement | None, bool]:
-    """Return the tree (or None), and True if the parser stopped before the end of the page."""
-    if not _TEXT.search(markup):
-        return None, False
-    parser = HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=False)
-    parser.set_element_class_lookup(_PLAIN_ELEMENTS)
-    try:
-        tree = document_fromstring(
-            markup.encode("utf-8", "replace").translate(None, _UNWANTED), parser=parser
-        )
-    except (etree.ParserError, etree.XMLSyntaxError, AssertionError, ValueError):
-        return None, False
-    stopped = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
-    return tree, stopped
-
-
-def _without_scripts(markup: str) -> str:
-    """Return ``markup`` without scripts, styles and drawings. JSON-LD is kept. Takes linear time."""
-    kept: list[str] = []
+def _decode(text: str) -> list[Any]:
+    # strict=False accepts raw line breaks in strings.
+    decoder = json.JSONDecoder(strict=False)
+    documents: list[Any] = []
     at = 0
-    while match := _SCRIPT.search(markup, at):
-        end = _SCRIPT_END.search(markup, match.end())
-        stop = markup.find(">", end.end()) + 1 if end else 0
-        if not stop:
+    while at < len(text) and len(documents) < 20:
+        try:
+            document, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
             break
-        # JSON-LD has data of the article. Its type is among the first attributes of the tag.
-        keep = "ld+json" in markup[match.start() : match.start() + 300]
-        kept.append(markup[at : stop if keep else match.start()])
-        at = stop
-    kept.append(markup[at:])
-    return "".join(kept)
+        documents.append(document)
+        # Some sites write several documents one after the other, separated by commas or semicolons.
+        while at < len(text) and text[at] in " \t\r\n;,":
+            at += 1
+    return documents
 
 
-MAX_ASIDE = 60
-"""Maximum length of a text that :func:`_without_asides` removes."""
+def _bare(url: str) -> str:
+    """Return a URL in lower case without scheme, ``www.``, query and final slash.
 
-_AROUND_COUNT = " \t\r\n\xa0()[]+"
-_COUNTS = re.compile(
-    r"comment|(?:com|share|like|view|vote|reply|replies)s?[_-]{0,2}(?:count|number)", re.IGNORECASE
-)
-_OPENS = re.compile(
-    r"^\W*(?:(?:this )?(?:external )?(?:link )?(?:will )?opens? (?:external link )?in (?:a )?new "
-    r"(?:tab|window)|"
-    r"opens new (?:tab|window)|(?:link )?wird in einem neuen (?:tab|fenster) geöffnet|"
-    r"(?:link )?(?:öffnet|oeffnet) (?:sich )?(?:in einem|im) neuen (?:tab|fenster)|"
-    r"(?:s['’])?ouvre (?:dans )?une? (?:nouvel onglet|nouvelle fenêtre)|nouvelle fenêtre|"
-    r"(?:se )?abre en (?:una )?nueva (?:ventana|pestaña)|abre (?:em|numa) (?:uma )?nova (?:janela|aba)|"
-    r"(?:si )?apre in una nuova (?:finestra|scheda)|opent in (?:een )?nieuw (?:venster|tabblad)|"
-    r"åpnes i (?:et )?nytt vindu|öppnas i (?:ett )?nytt fönster|"
-    r"откро?ется в новом окне|открывается в нов(?:ом окне|ой вкладке))\W*$",
-    re.IGNORECASE,
-)
-
-
-def _without_asides(elements: Iterable[HtmlElement]) -> None:
-    """Remove the text of ``elements`` (links, spans, superscripts) if it is a note and not part of a
-    sentence.
-
-    Some sites let readers comment on each paragraph, and print the number of comments before its first word:
-    ``<p><a class="comments_count">0</a>The mayor said``. Some links have a note for screen readers, which
-    says that the link opens a new window. Such notes would appear in the middle of sentences.
+    These parts are removed because pages write them inconsistently in their own URL.
     """
-    for element in elements:
-        text = element.text
-        if text and len(text) <= MAX_ASIDE and not len(element) and _is_aside(element, text):
-            element.text = None
+    bare = re.split(r"[?#]", url, maxsplit=1)[0].rpartition("//")[2]
+    return bare.removeprefix("www.").rstrip("/").lower()
 
 
-def _is_aside(element: HtmlElement, text: str) -> bool:
-    if text.strip(_AROUND_COUNT).isdecimal():
-        return _COUNTS.search(f"{element.get('class') or ''} {element.get('id') or ''}"[:300]) is not None
-    return element.tag == "span" and _OPENS.match(text) is not None
+def _addresses(node: Node) -> Iterator[str]:
+    """Yield the URLs that a node states for itself."""
+    for name in ("url", "mainEntityOfPage", "@id"):
+        value = node.get(name)
+        if isinstance(value, dict):
+            value = value.get("@id") or value.get("url")
+        if isinstance(value, str):
+            yield value
+
+
+def texts(value: Any, depth: int = MAX_NAMES_DEPTH) -> list[str]:
+    """Return the texts of a value that may be a string, a node with a name, or a list of these.
+
+    Nested nodes are followed for ``depth`` steps. Other values have no texts.
+    """
+    if isinstance(value, str):
+        text = plain(value[:20_000])
+        return [text] if text else []
+    if depth == 0:
+        return []
+    if isinstance(value, dict):
+        named = value.get("name") or value.get("@value") or value.get("headline") or value.get("@list")
+        return texts(named, depth - 1) or _full_name(value)
+    if isinstance(value, list):
+        return [text for item in value[:100] if not isinstance(item, list) for text in texts(item, depth - 1)]
+    return []
+
+
+def scalar(value: Any) -> str:
+    """Return a string or a number as text. The result is empty for other values.
+
+    For a list, the first value is used. For a node, its ``@value`` is used.
+
+    >>> scalar(["2024-05-03"]), scalar({"@value": 1714745110}), scalar(None)
+    ('2024-05-03', '1714745110', '')
+    """
+    for _ in range(MAX_NAMES_DEPTH):
+        if isinstance(value, list):
+            value = value[0] if value else None
+        elif isinstance(value, dict):
+            value = value.get("@value")
+    return str(value) if isinstance(value, str | int | float) else ""
+
+
+def _full_name(node: Node) -> list[str]:
+    parts = [node.get("givenName"), node.get("familyName")]
+    name = plain(" ".join(part for part in parts if isinstance(part, str)))
+    return [name] if name else []
+
+
+def first_text(value: Any) -> str:
+    """Return the first of the :func:`texts` of a value, or an empty string."""
+    found = texts(value)
+    return found[0] if found else ""
 
 
 # --- the page
 
 MAX_TIMES = 200
 """Maximum number of ``<time>`` elements that are collected."""
-MAX_HEADLINES = 50
-"""Maximum number of ``<h1>`` elements that are collected."""
 MAX_SMALLER = 40
 """Maximum number of smaller headings that are compared with the title of the page."""
 _LEAST_TITLE = 8
@@ -348,8 +351,6 @@ def _shown_text(element: HtmlElement) -> str:
     return text_of(element, _LONGEST_TITLE) or next((p.get("alt") or "" for p in element.iter("img")), "")
 
 
-MAX_STEPS = 4000
-"""Maximum number of start and end tags that are visited to get the text of one element."""
 MAX_ITEM_NAMES = 10
 """Maximum number of names in one ``itemprop``."""
 
@@ -365,29 +366,6 @@ _ITEM_NAMES = word_set(
     "headline name datePublished dateModified dateCreated author creator articleBody articleSection keywords",
     "description inLanguage",
 )
-
-
-def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
-    """Compile an XPath that selects elements. Several threads may call the returned function."""
-    compiled = etree.XPath(expression)
-
-    def run(element: HtmlElement) -> list[HtmlElement]:
-        found = compiled(element)
-        return [hit for hit in found if isinstance(hit, HtmlElement)] if isinstance(found, list) else []
-
-    return run
-
-
-_MARKS = frozenset({"itemprop", "itemtype", "property", "aria-controls", "data-target", "data-bs-target"})
-_CODE = frozenset({"script", "style"})
-
-
-def marked(tree: HtmlElement) -> list[HtmlElement]:
-    """Return the elements with microdata or RDFa, and the controls of other elements, in page order.
-
-    Each walk over a page takes about half a millisecond, so all that need such elements share this one.
-    """
-    return [element for element in tree.iter(etree.Element) if not _MARKS.isdisjoint(element.keys())]
 
 
 @dataclass(slots=True)
@@ -742,45 +720,14 @@ _STAMP = re.compile(r"\s{0,9}(?:\d{4}-\d\d-\d\d(?!\d).*|1\d{9}(?:\d{3})?)\s{0,9}
 _LONGEST_STAMP = 60
 
 
-def text_of(element: HtmlElement, limit: int = 20_000) -> str:
-    """Return the text of an element on one line, without scripts.
-
-    Reading stops after about ``limit`` characters.
-    """
-    parts: list[str] = []
-    length = 0
-    for part in pieces_of(element):
-        parts.append(part)
-        length += len(part)
-        if length > limit:
-            break
-    return squash("".join(parts))
-
-
-def pieces_of(element: HtmlElement) -> Iterator[str]:
-    """Yield the texts in an element in document order. At most :data:`MAX_STEPS` tags are visited.
-
-    Inline elements may be inside a word (``<b>T</b>he``). So only other elements are separated by a space.
-    """
-    if not len(element):
-        if element.text and element.tag not in _CODE:
-            yield element.text
-        return
-    # lxml stores the text after an element as the tail of the element. Reading the tail at the end event
-    # keeps the document order.
-    for event, inner in islice(etree.iterwalk(element, events=("start", "end")), MAX_STEPS):
-        if inner.tag not in PHRASING:
-            yield " "
-        if event == "end":
-            if inner.tail and inner is not element:
-                yield inner.tail
-        elif inner.text and inner.tag not in _CODE:
-            yield inner.text
-
-
 def _nearest_scope(element: HtmlElement) -> HtmlElement | None:
     """Return the innermost element with ``itemscope`` around ``element``, or None."""
     for ancestor in element.iterancestors():
         if ancestor.get("itemscope") is not None:
             return ancestor
     return None
+
+
+def base_of(page: Page) -> str:
+    """Return the URL against which the relative URLs of a page are resolved (``<base href>``)."""
+    return (urls.resolve(page.url, page.base) if page.base else None) or page.url

@@ -11,12 +11,10 @@ from typing import TypeAlias
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.page.hidden import hidden_elements
-from newsbot.pages.extraction.page.page import text_of
-from newsbot.pages.extraction.page.visible import Block, render
-from newsbot.pages.extraction.strings import plain, resolved, squash
-from newsbot.pages.rules.expressions import Selector
-from newsbot.pages.rules.rule import Layout, Rule
+from newsbot.pages.extraction.body.pieces import render
+from newsbot.pages.extraction.visible import Block, hidden_elements, text_of
+from newsbot.pages.rules.rule import Layout, Rule, Selector
+from newsbot.pages.text.words import plain, resolved, squash
 
 MAX_HITS = 2000
 """Maximum number of results of one selector."""

@@ -1,8 +1,8 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
-The candidates (possible times, each with a confidence) come from :mod:`candidates`. The functions here choose
-one of them. They also find the time zone for times that are written without one. If the pages of a site state
-times only in UTC, the functions find the time zone of the site.
+The candidates (possible times, each with a confidence) come from :mod:`date_candidates`. The functions here
+choose one of them. They also find the time zone for times that are written without one. If the pages of a
+site state times only in UTC, the functions find the time zone of the site.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from newsbot.pages.extraction.fields import (
     VISIBLE,
     Candidate,
 )
-from newsbot.pages.extraction.fields.dates.candidates import (
+from newsbot.pages.extraction.fields.date_candidates import (
     Moment,
     aware,
     changed,
@@ -40,22 +40,20 @@ from newsbot.pages.extraction.fields.dates.candidates import (
     time_tags,
     visible,
 )
-from newsbot.pages.extraction.fields.dates.moments import (
+from newsbot.pages.extraction.fields.moments import (
     Written,
+    country_zone,
     find_date,
+    named_zone,
     order_in,
     parse_stamp,
     plausible,
-    settled,
-)
-from newsbot.pages.extraction.fields.dates.zones import (
-    country_zone,
-    named_zone,
     region_of,
+    settled,
     shown_zone,
     zone_on_day,
 )
-from newsbot.pages.extraction.page.page import Page
+from newsbot.pages.extraction.page import Page
 
 _FINER_FROM = 0.45
 """Minimum confidence of a candidate whose clock time is added to a day without a clock time."""
@@ -242,12 +240,7 @@ def _compared(chosen: Moment, found: list[Moment], page: Page, zones: Zones) -> 
     stated = [c for c in stated if c is chosen or zones.at(c.value) not in changes]
     if chosen not in stated or all(_is_near(c, chosen, zones) for c in stated):
         return chosen, False
-    region = region_of(page)
-    shown = [
-        *(written for tag in page.times[:5] if (written := find_date(tag.text, region)) is not None),
-        *(written for written, _ in near_headline(page, region)),
-    ]
-    days = {day for written in shown for day in _readings(written)}
+    days = {day for written in _shown(page, region_of(page)) for day in _readings(written)}
     seen = [c for c in stated if c.value.local.date() in days or zones.at(c.value).date() in days]
     if not seen:
         return chosen, True
@@ -257,6 +250,13 @@ def _compared(chosen: Moment, found: list[Moment], page: Page, zones: Zones) -> 
 _STATED = (JSON_LD, OPEN_GRAPH, META, MICRODATA)
 _SURE = 0.8
 """Minimum confidence of a stated time that is compared with other stated times."""
+
+
+def _shown(page: Page, region: str | None) -> list[Written]:
+    """Return the dates that the reader sees: those of ``<time>`` elements, then those near the headline."""
+    found = [find_date(tag.text, region) for tag in page.times[:5]]
+    found += [written for written, _ in near_headline(page, region)]
+    return [written for written in found if written is not None]
 
 
 def _is_near(one: Moment, other: Moment, zones: Zones) -> bool:
@@ -274,10 +274,7 @@ def _by_site_clock(page: Page, zones: Zones, when: When) -> When:
     if when.precision == "day" or when.at.utcoffset() or zones.page or zones.rule:
         return when
     region = region_of(page)
-    shown = [
-        *(written for tag in page.times[:5] if (written := find_date(tag.text, region)) is not None),
-        *(written for written, _ in near_headline(page, region)),
-    ]
+    shown = _shown(page, region)
     zone, said = shown_zone(when.at, shown), "+shown-zone"
     if zone is None:
         # The last entries of ``shown`` are the dates near the headline.

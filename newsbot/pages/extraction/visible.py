@@ -1,22 +1,203 @@
-"""Finds elements whose text no reader sees, by their attributes and inline styles.
+"""Extracts the visible text of a page, without scripts, styles and elements that the markup hides.
 
-Such text is often spam, or instructions for machines. Style sheets are not read. The rest of an article
-behind a button ("Read more") is hidden too, but readers can show it, so it does not count as hidden.
+Each block (paragraph, cell, heading) is one line, with white space as browsers show it. Style sheets are not
+read, so text that only a style sheet hides counts as visible.
+
+:func:`blocks` converts markup to paragraphs of plain text in page order.
+
+:class:`Hidden` finds elements whose text no reader sees, by their attributes and inline styles. Such text is
+often spam, or instructions for machines. The rest of an article behind a button ("Read more") is hidden too,
+but readers can show it, so it does not count as hidden.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from typing import Literal
 
 from lxml import etree
 from lxml.html import HtmlElement
 
-from newsbot.pages.extraction.page.page import marked, text_of, xpath
-from newsbot.pages.extraction.page.visible import PHRASING
-from newsbot.pages.extraction.strings import size, squash
+from newsbot.pages.text.words import size, squash, word_set
+
+MAX_TEXT = 1_000_000
+"""Maximum length of the text of one page, in characters."""
+
+# Elements whose content is never visible text.
+_UNSEEN = frozenset((
+    "head", "title", "script", "style", "template", "noscript", "iframe", "object", "svg", "math", "datalist",
+    "meta", "link", "param", "source", "track", "audio", "video", "canvas",
+))  # fmt: skip
+PHRASING = word_set(
+    "a abbr acronym b basefont bdi bdo big blink button cite code data del dfn em font i ins kbd label mark",
+    "meter nobr output progress q rb rp rt rtc ruby s samp slot small span strike strong sub sup time tt u",
+    "var wbr",
+)
+"""Elements inside sentences. They do not begin a new line."""
+SENTENCES = word_set("p li h1 h2 h3 h4 h5 h6 blockquote dd dt td figcaption")
+"""Elements that contain sentences. Elements of unknown names inside them do not begin a new line."""
+_IN_LINE = PHRASING | {"img", "input", "picture", "select"}
+_HIDING = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
+)
+_STOPS = re.compile(r"[.!?…:;。！？]\W*$")
+_BLANK = re.compile(r"\s+")
+_NO_WIDTH = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
+
+
+def visible_text(tree: HtmlElement) -> str:
+    """Return the visible text of a page, at most :data:`MAX_TEXT` characters. The tree is not changed."""
+    return "\n".join(_lines("".join(_pieces(tree))))[:MAX_TEXT]
+
+
+def plain_lines(text: str) -> str:
+    """Return a plain text in the form in which :func:`visible_text` returns the text of a page."""
+    return "\n".join(_lines(text.replace("\r", "\n")))[:MAX_TEXT]
+
+
+def smooth(text: str) -> str:
+    """Return a text with single spaces and without zero-width characters."""
+    return _BLANK.sub(" ", text.translate(_NO_WIDTH)).strip()
+
+
+def is_in_sentence(control: etree._Element) -> bool:
+    """True for a button whose text is part of the sentence around it, as in glossaries.
+
+    In a paragraph, a sentence must go on after the button or be unfinished before it. Elsewhere, both.
+    """
+    before = after = False
+    element: etree._Element | None = control
+    while element is not None and (element is control or element.tag in PHRASING):
+        after = after or bool((element.tail or "").strip())
+        previous, parent = element.getprevious(), element.getparent()
+        text = (parent.text if parent is not None else "") if previous is None else previous.tail
+        before = before or bool(text and text.strip() and not _STOPS.search(text[-20:]))
+        element = parent
+    return (before or after) if element is not None and element.tag in SENTENCES else (before and after)
+
+
+def _lines(text: str) -> Iterator[str]:
+    yield from filter(None, map(smooth, text.split("\n")))
+
+
+def _pieces(tree: HtmlElement) -> Iterator[str]:
+    """Yield the text in document order, with a line break wherever a block begins or ends."""
+    walk = etree.iterwalk(tree, events=("start", "end"))
+    hidden: etree._Element | None = None
+    for event, element in walk:
+        block = element.tag not in _IN_LINE
+        if event == "start" and hidden is None:
+            if _is_hidden(element):
+                hidden = element
+                walk.skip_subtree()
+                continue
+            if block:
+                yield "\n"
+            yield _BLANK.sub(" ", element.text or "")
+        elif event == "end":
+            # skip_subtree() does not suppress the end event. The tail of a hidden element is visible.
+            if hidden is element:
+                hidden = None
+            elif block:
+                yield "\n"
+            if element is not tree:
+                yield _BLANK.sub(" ", element.tail or "")
+
+
+def _is_hidden(element: etree._Element) -> bool:
+    if not isinstance(element.tag, str) or element.tag in _UNSEEN or "hidden" in element.attrib:
+        return True
+    return "style" in element.attrib and _HIDING.search(str(element.attrib["style"])) is not None
+
+
+Kind = Literal["paragraph", "heading", "quote", "item", "table"]
+
+KINDS: dict[str, Kind] = {
+    "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
+    "blockquote": "quote", "li": "item", "dt": "item", "dd": "item", "td": "table", "th": "table",
+}  # fmt: skip
+"""Kind of a block by the name of its element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One paragraph of plain text, on one line, and its kind."""
+
+    kind: Kind
+    text: str
+
+
+def join(blocks: Iterable[Block]) -> str:
+    """Return the text of an article, one block per line."""
+    return "\n".join(block.text for block in blocks)
+
+
+MAX_STEPS = 4000
+"""Maximum number of start and end tags that are visited to get the text of one element."""
+
+
+def xpath(expression: str) -> Callable[[HtmlElement], list[HtmlElement]]:
+    """Compile an XPath that selects elements. Several threads may call the returned function."""
+    compiled = etree.XPath(expression)
+
+    def run(element: HtmlElement) -> list[HtmlElement]:
+        found = compiled(element)
+        return [hit for hit in found if isinstance(hit, HtmlElement)] if isinstance(found, list) else []
+
+    return run
+
+
+_MARKS = frozenset({"itemprop", "itemtype", "property", "aria-controls", "data-target", "data-bs-target"})
+_CODE = frozenset({"script", "style"})
+
+
+def marked(tree: HtmlElement) -> list[HtmlElement]:
+    """Return the elements with microdata or RDFa, and the controls of other elements, in page order.
+
+    Each walk over a page takes about half a millisecond, so all that need such elements share this one.
+    """
+    return [element for element in tree.iter(etree.Element) if not _MARKS.isdisjoint(element.keys())]
+
+
+def text_of(element: HtmlElement, limit: int = 20_000) -> str:
+    """Return the text of an element on one line, without scripts.
+
+    Reading stops after about ``limit`` characters.
+    """
+    parts: list[str] = []
+    length = 0
+    for part in pieces_of(element):
+        parts.append(part)
+        length += len(part)
+        if length > limit:
+            break
+    return squash("".join(parts))
+
+
+def pieces_of(element: HtmlElement) -> Iterator[str]:
+    """Yield the texts in an element in document order. At most :data:`MAX_STEPS` tags are visited.
+
+    Inline elements may be inside a word (``<b>T</b>he``). So only other elements are separated by a space.
+    """
+    if not len(element):
+        if element.text and element.tag not in _CODE:
+            yield element.text
+        return
+    # lxml stores the text after an element as the tail of the element. Reading the tail at the end event
+    # keeps the document order.
+    for event, inner in islice(etree.iterwalk(element, events=("start", "end")), MAX_STEPS):
+        if inner.tag not in PHRASING:
+            yield " "
+        if event == "end":
+            if inner.tail and inner is not element:
+                yield inner.tail
+        elif inner.text and inner.tag not in _CODE:
+            yield inner.text
+
 
 MAX_HIDDEN = 200
 """Maximum number of elements with such attributes that are checked."""
@@ -55,7 +236,7 @@ _NEAR = 3
 class Hidden:
     """Decides which elements of a page are hidden. The result is the same for any order of the calls.
 
-    ``marked`` are the elements that :func:`newsbot.pages.extraction.page.page.marked` finds in ``tree``.
+    ``marked`` are the elements that :func:`newsbot.pages.extraction.visible.marked` finds in ``tree``.
     """
 
     def __init__(self, tree: HtmlElement, marked: Sequence[HtmlElement]) -> None:
@@ -70,7 +251,7 @@ class Hidden:
             text = text_of(element, 500)
             is_word = element.tag in PHRASING and any(map(str.isalnum, text))
             return (is_word or size(text) >= _PROSE) and element not in self._shown
-        if len(self.found) >= MAX_HIDDEN or not _is_hidden(element):
+        if len(self.found) >= MAX_HIDDEN or not _is_marked_hidden(element):
             return False
         name = str(element.get("id", ""))
         # React moves parts such as <div hidden id="S:1"> to their places when the page is complete.
@@ -114,7 +295,7 @@ def hidden_elements(tree: HtmlElement) -> frozenset[HtmlElement]:
     return frozenset(element for element in islice(_MARKED(tree), 8 * MAX_HIDDEN) if hidden.covers(element))
 
 
-def _is_hidden(element: HtmlElement) -> bool:
+def _is_marked_hidden(element: HtmlElement) -> bool:
     if _is_invisible(element):
         return True
     style = element.get("style", "")[:1000]
@@ -185,13 +366,15 @@ def _is_rest(element: HtmlElement) -> bool:
         return False
     before = _nearest(element, preceding=True)
     after = _nearest(element, preceding=False)
-    if any(size(_own_text(one)) >= _PROSE for one in after if not _is_hidden(one)):
+    if any(size(_own_text(one)) >= _PROSE for one in after if not _is_marked_hidden(one)):
         return False
     prose = size(squash(parent.text or "")) + sum(
-        size(_own_text(one)) for one in before if not _is_hidden(one)
+        size(_own_text(one)) for one in before if not _is_marked_hidden(one)
     )
     rest = sum(
-        size(text_of(one, _REST)) for one in (element, *before, *after) if one is element or _is_hidden(one)
+        size(text_of(one, _REST))
+        for one in (element, *before, *after)
+        if one is element or _is_marked_hidden(one)
     )
     return prose >= _PROSE and rest >= _REST and any(map(_is_toggle, _around(element, parent)))
 
