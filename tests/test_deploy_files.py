@@ -232,7 +232,7 @@ def test_the_manifests_run_existing_commands_with_existing_settings() -> None:
 def test_the_charts_show_metrics_that_the_dashboard_has(tmp_path: Path) -> None:
     board = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf8"))
     queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
-    source = (ROOT / "newsbot/apps/web/dashboard/exports.py").read_text(encoding="utf8")
+    source = (ROOT / "newsbot/apps/web/dashboard/app.py").read_text(encoding="utf8")
     known = {f"newsbot_{name}" for name in re.findall(r'metric\("(\w+)"', source)} | {
         f"newsbot_site_{name}_total" for name in re.findall(r'^    \("(\w+)", "', source, re.MULTILINE)
     }

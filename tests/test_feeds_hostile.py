@@ -119,10 +119,11 @@ def test_too_many_items_are_counted() -> None:
     assert feed.problems == [f"too_many_items:{20_000 - MAX_ITEMS}"]
 
 
-def test_too_many_urls_are_counted_and_the_first_are_kept() -> None:
+def test_too_many_urls_are_counted_and_the_first_and_the_last_are_kept() -> None:
     sitemap = parse_sitemap(b"<urlset>" + URLS + b"</urlset>", URL, now=NOW)
     assert len(sitemap.links) == MAX_URLS
-    assert sitemap.links[-1].url == f"http://a.example/{MAX_URLS - 1}"
+    assert sitemap.links[0].url == "http://a.example/0"
+    assert sitemap.links[-1].url == "http://a.example/59999"
     assert sitemap.problems == [f"too_many_urls:{60_000 - MAX_URLS}"]
 
 

@@ -137,8 +137,8 @@ def test_selectors_are_suggested_if_they_match_on_all_pages() -> None:
         head = f"<body><h1 class='top x{number}'>{title}</h1>"
         page = f"{head}<div class='a{number} story'>{text}</div><div>x</div>"
         item = {"title": title, "text": "\n".join(f"{number} {one}" for one in PROSE)}
-        samples.append((page.encode(), item))
+        samples.append((page.encode(), {"item": item}))
     assert propose(samples) == {"title": "h1.top", "text": "div.story"}
     assert propose(samples[:1]) == {}
-    odd = (b"<body><h2>Other</h2><p>nothing</p>", {"title": "Other", "text": "nothing"})
+    odd = (b"<body><h2>Other</h2><p>nothing</p>", {"item": {"title": "Other", "text": "nothing"}})
     assert propose([*samples, odd]) == {}
