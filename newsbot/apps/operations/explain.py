@@ -127,7 +127,6 @@ def explain(url: str, rules: RuleSet, storage: Storage, frontier: Frontier, *, n
     article = storage.articles.get(canonical) or storage.articles.get(canonicalize(url))
     learned = kept(storage.notes, rule.domain)[1] if learns(rule) else None
     link = Link(url=url, where=Where.BODY)
-    lists = (one.kind.is_listing for one in storage.sources.all(rule.domain))
     return Explanation(
         url=url,
         canonical_url=canonical,
@@ -137,7 +136,11 @@ def explain(url: str, rules: RuleSet, storage: Storage, frontier: Frontier, *, n
         has_rule=rules.get(rule.domain) is not None,
         match=classify(rule, canonical),
         judgement=judge(link, rule, depth=page.depth if page else 1, now=utc(now), learned=learned),
-        is_listed=bool(rule.feeds or rule.sitemaps or any(lists)),
+        is_listed=bool(
+            rule.feeds
+            or rule.sitemaps
+            or any(one.kind.is_listing for one in storage.sources.all(rule.domain))
+        ),
         page=page,
         known=frontier.known([key], [host]).get(key),
         entry=frontier.entry(key, host),

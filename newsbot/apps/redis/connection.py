@@ -23,7 +23,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.cluster import ClusterNode
 from redis.retry import Retry
-from redis.sentinel import Sentinel
+from redis.sentinel import Sentinel, SentinelConnectionPool
 from scrapy_redis.connection import get_redis_from_settings
 
 from newsbot.config.settings import SettingsLike
@@ -145,7 +145,10 @@ def _primary(url: str, others: Sequence[tuple[str, int]], params: Mapping[str, A
 
 
 def close(client: Any) -> None:
-    """Close a client and all its connections."""
+    """Close a client and all its connections, also those to Sentinels, which close() leaves open."""
+    pool = getattr(client, "connection_pool", None)
+    for sentinel in pool.sentinel_manager.sentinels if isinstance(pool, SentinelConnectionPool) else ():
+        sentinel.close()
     if hasattr(client, "disconnect_connection_pools"):
         client.disconnect_connection_pools()  # close() of a cluster client leaves them open
     client.close()
