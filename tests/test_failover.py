@@ -105,7 +105,7 @@ def test_a_delayed_secondary_shows_old_articles_and_loses_no_change(
             closing(MongoStorage(f"{uri}&readPreference=secondary", stale=True)) as reader,
         ):
             preferred = reader.handle.shown.read_preference
-            reader.articles.shown = client["newsbot"].with_options(
+            reader.articles.shown = client["newsbot"].with_options(  # type: ignore[attr-defined]
                 read_preference=preferred, codec_options=writer.handle.shown.codec_options
             )
             wait_until(lambda: reader.articles.count() == 1, "the secondary has the first article")

@@ -52,14 +52,13 @@ from newsbot.sites.pauses_and_removals import paused
 from newsbot.storage.base import Storage
 from newsbot.storage.notes import identity_of
 
+logger = logging.getLogger(__name__)
+
 LEAST_INDEXED = 0.25
 """The index counts as incomplete if it has less than this share of the texts of recent articles.
 
 Even a complete index does not have all texts, because short texts are left out.
 """
-
-
-logger = logging.getLogger(__name__)
 
 
 def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:

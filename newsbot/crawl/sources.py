@@ -54,14 +54,14 @@ from newsbot.sites.health import is_silent
 from newsbot.storage.base import Poll, SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint
 
+logger = logging.getLogger(__name__)
+
 TOGETHER = 200
 """Number of links from rules that are queued in one transaction. One transaction per rule would be slow."""
 LIKELY = 0.5
 """Minimum probability that a URL from the arguments is an article, if its path ends with a slash."""
 SHOWN = 5
 """Maximum number of sites that a log line names."""
-
-logger = logging.getLogger(__name__)
 
 
 def seeds(context: Context, scope: Scope) -> Iterator[Found]:

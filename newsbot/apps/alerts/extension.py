@@ -75,6 +75,8 @@ from newsbot.pages.rules.rule import Rule
 from newsbot.storage.articles import Changes
 from newsbot.storage.base import Storage
 
+logger = logging.getLogger(__name__)
+
 REQUEST_TIMEOUT = 15.0
 """Seconds to wait for the response of a webhook or a mail server."""
 COMMAND_TIMEOUT = 60.0
@@ -311,8 +313,6 @@ def _is_on(given: Any) -> bool:
 def _joined(messages: Sequence[Message | Found]) -> str:
     return clean("\n\n".join(one.text for one in messages))
 
-
-logger = logging.getLogger(__name__)
 
 EVERY = 300.0
 """Seconds between two rounds if NEWSBOT_ALERT_EVERY is not set."""

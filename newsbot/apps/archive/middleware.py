@@ -43,6 +43,7 @@ from newsbot.pages.rules.rule import Rule
 
 logger = logging.getLogger(__name__)
 
+
 REST = 60.0
 """Seconds from a failed write to the next try."""
 
@@ -282,8 +283,6 @@ def _pairs(headers: Any, hidden: set[bytes]) -> tuple[tuple[bytes, bytes], ...]:
     shown = ((name, values) for name, values in dict(headers).items() if name.lower() not in left_out)
     return tuple((name, value) for name, values in shown for value in values)
 
-
-logger = logging.getLogger(__name__)
 
 MAX_FILES = 10
 """Maximum number of files of one article."""

@@ -44,6 +44,8 @@ from newsbot import __version__
 from newsbot.apps.archive.reader import Page, WarcFault, read_records
 from newsbot.apps.outgoing import object_store
 
+logger = logging.getLogger(__name__)
+
 # The profile of a ``revisit`` record for a response with status 304 (ISO 28500:2017, 6.7.3).
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 SECRET_HEADERS = frozenset((b"authorization", b"proxy-authorization", b"cookie"))
@@ -553,8 +555,6 @@ def cdxj_line(url: str, moment: str, fields: Mapping[str, str]) -> str:
 def _digits(date: str) -> str:
     return "".join(sign for sign in date if sign.isdigit())
 
-
-logger = logging.getLogger(__name__)
 
 COPIED = ".copied"
 UPLOAD_TIMEOUT = 60.0

@@ -32,6 +32,8 @@ from newsbot.items import Article
 from newsbot.pages.extraction import read_page
 from newsbot.pages.rules.rule import Rule
 
+logger = logging.getLogger(__name__)
+
 FIELDS = (
     "title", "text", "summary", "authors", "published_at", "modified_at", "language", "section", "tags",
     "image", "canonical_url",
@@ -168,8 +170,6 @@ def _short(value: Any) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
-
-logger = logging.getLogger(__name__)
 
 MAX_SAMPLES = 8
 """Maximum number of pages that are saved."""

@@ -33,6 +33,8 @@ from newsbot.config.settings import value_of
 from newsbot.errors import ArgumentError
 from newsbot.items import Bounded
 
+logger = logging.getLogger(__name__)
+
 PATH: Final = "/hub"
 """Path of the hub on this server."""
 KIND: Final = "hub_subscriber"
@@ -216,7 +218,6 @@ class Hub:
             await network.notes("forget", KIND, one.key)
 
 
-logger = logging.getLogger(__name__)
 ROUND_EVERY = 15.0
 """Seconds between two looks for new content."""
 

@@ -58,6 +58,8 @@ from newsbot.recrawl.planning import may_retry
 from newsbot.storage.base import Storage
 from newsbot.urls import canonicalize, fingerprint, host_key
 
+logger = logging.getLogger(__name__)
+
 MAX_PAGES = 10_000
 """Default of ``max_pages`` with ``follow=links``, because a site may have endless pages."""
 
@@ -136,8 +138,6 @@ def _report(value: str | None) -> Path | None:
         raise ArgumentError(f"report={value}: there is no folder {path.absolute().parent}")
     return path
 
-
-logger = logging.getLogger(__name__)
 
 HEADERS_ONLY = "headers_only"
 """Request meta key: True if the body of the response is not needed."""

@@ -47,6 +47,8 @@ from newsbot.ranking.families import rows_of, sentences
 from newsbot.sites.health import next_due
 from newsbot.sites.statistics import number
 
+logger = logging.getLogger(__name__)
+
 RATE_WINDOW = 60.0
 """Length in seconds of the period from which rates per minute are computed."""
 SHOWN_CAUSES = 5
@@ -374,8 +376,6 @@ def closing_lines(
         lines.append(f"to read them: {PROGRAM} search WORD (or: {PROGRAM} articles export -o articles.jsonl)")
     return [*lines, data]
 
-
-logger = logging.getLogger(__name__)
 
 FIRST_AFTER = 2.0
 """Maximum number of seconds until the first log line, so that users soon see that the crawl is running."""

@@ -145,7 +145,7 @@ def _primary(url: str, others: Sequence[tuple[str, int]], params: Mapping[str, A
 
 
 def close(client: Any) -> None:
-    """Close a client and all its connections, also those to Sentinels, which close() leaves open."""
+    """Close a client with all its connections, also those to Sentinels, which the client leaves open."""
     pool = getattr(client, "connection_pool", None)
     for sentinel in pool.sentinel_manager.sentinels if isinstance(pool, SentinelConnectionPool) else ():
         sentinel.close()

@@ -74,6 +74,8 @@ from newsbot.frontier.base import (
 )
 from newsbot.items import Bounded, Kind, batched
 
+logger = logging.getLogger(__name__)
+
 BATCH = 300
 """Maximum number of entries of one state that one call moves to the next state. The limit keeps each call
 short, because Redis executes no other command in the meantime."""
@@ -90,8 +92,6 @@ _OWNERS = 1000  # owners whose suspects are remembered
 
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
-
-logger = logging.getLogger(__name__)
 
 
 class RedisFrontier:

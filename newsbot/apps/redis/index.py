@@ -57,6 +57,8 @@ from newsbot.dedup.index import (
 )
 from newsbot.errors import DataError, DataUnavailable, SchemaError
 
+logger = logging.getLogger(__name__)
+
 LOAD = 50.0
 """Average number of postings in a bucket. Smaller buckets need more memory, because each key needs about 96
 bytes in addition to its value. With larger buckets, each insertion reads and writes more data."""
@@ -91,8 +93,6 @@ _FORGET_AT_ONCE = 256  # maximum number of texts that one call deletes; it is hi
 _SPLITS_AT_ONCE = 24  # maximum number of buckets that one call splits; _TEND_EVERY insertions need 22
 _CLEAR_AT_ONCE = 64  # number of buckets in which one call removes the postings of deleted texts
 _DELETE_AT_ONCE = 1000  # number of buckets of an old part that are deleted together
-
-logger = logging.getLogger(__name__)
 
 
 class _PartClosed(Exception):

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
         Request as ScriptRequest,
     )
 
+logger = logging.getLogger(__name__)
+
 
 MAX_OPEN = 4
 """Maximum number of open pages per worker."""
@@ -424,8 +426,6 @@ def check(settings: SettingsLike, rules: Iterable[Rule]) -> None:
             asks = "NEWSBOT_RENDER=auto" if asking is None else f"{asking.file}, render: true"
             raise ArgumentError(f"{asks}: {error}") from error
 
-
-logger = logging.getLogger(__name__)
 
 MAX_PART = 5 * 2**20
 """Maximum size in bytes of a response to a script's request."""

@@ -71,6 +71,8 @@ from newsbot.pages.rules.keys import YamlFault, line_of, read_tree
 from newsbot.pages.rules.rule import Rule, Secret
 from newsbot.storage.articles import Changes
 
+logger = logging.getLogger(__name__)
+
 TARGETS: Mapping[str, Callable[..., Target]] = {
     **dict.fromkeys(("postgresql", "postgres"), PostgresTarget),
     **dict.fromkeys(
@@ -277,8 +279,6 @@ class _Reading:
     def _problem(self, node: yaml.Node, key: str, text: str) -> None:
         self.problems.append(Problem(self._file, line_of(node), key, text))
 
-
-logger = logging.getLogger(__name__)
 
 PREFIX = "sink:"
 """Beginning of the names of followers that are sinks."""

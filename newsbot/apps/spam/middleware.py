@@ -43,6 +43,8 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import ascii_host, canonicalize, site_of
 
+logger = logging.getLogger(__name__)
+
 SITES = "spam_sites"
 """Kind of the notes with the sites that have such pages; the key is the domain."""
 KIND = "spam:"
@@ -221,9 +223,6 @@ def _plain(color: str) -> str:
     """Return a colour in one form for white; other colours are compared as they are written."""
     text = color.split("!", maxsplit=1)[0].strip().lower().replace(" ", "")
     return "#fff" if text in ("white", "#ffffff", "rgb(255,255,255)") else text
-
-
-logger = logging.getLogger(__name__)
 
 
 class SpamMiddleware(Middleware):

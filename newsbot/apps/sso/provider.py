@@ -34,6 +34,8 @@ from newsbot.clock import system_clock
 from newsbot.errors import DataUnavailable
 from newsbot.items import Bounded
 
+logger = logging.getLogger(__name__)
+
 REQUEST_TIMEOUT = 10.0
 """Maximum time in seconds of a request to the provider."""
 MAX_BODY = 2**20
@@ -182,8 +184,6 @@ async def _ask(
         raise Refused("the provider does not answer with JSON")
     return found
 
-
-logger = logging.getLogger(__name__)
 
 COOKIE = "newsbot_sso"
 """The cookie that binds a log-in to the browser that began it."""

@@ -63,6 +63,8 @@ from newsbot.storage.base import Storage
 from newsbot.storage.notes import Notes
 from newsbot.urls import canonicalize, fingerprint, host_key
 
+logger = logging.getLogger(__name__)
+
 MAX_KEPT = 1_000
 """Maximum number of texts that one process keeps. If there are more, the oldest is deleted."""
 MAX_OF_MESSAGE = 50
@@ -459,8 +461,6 @@ class Subscriptions:
         self.put(replace(subscription, state="leaving", renew_at=0.0, tries=0))
         self.keep(subscription.token)
 
-
-logger = logging.getLogger(__name__)
 
 AT_ONCE = 20
 """Maximum number of requests in one call of :meth:`Subscriber.round`."""

@@ -28,6 +28,8 @@ from newsbot.pages.rules import RuleSet
 from newsbot.pages.rules.load import PresentRules
 from newsbot.storage.base import Storage
 
+logger = logging.getLogger(__name__)
+
 _Answer = TypeVar("_Answer")
 
 READ_TIMEOUT = 8.0
@@ -177,8 +179,6 @@ class _Job:
             self.data.storage.interrupt()
             self.data.search.interrupt()
 
-
-logger = logging.getLogger(__name__)
 
 _Value = TypeVar("_Value")
 

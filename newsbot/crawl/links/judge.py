@@ -28,6 +28,8 @@ from newsbot.ranking.judging import (
 from newsbot.ranking.url_learning import UrlLearning
 from newsbot.urls import canonicalize
 
+logger = logging.getLogger(__name__)
+
 LINKS_AT_ONCE = 100
 """Number of links that are judged and queued in one step. A step takes less than 50 ms."""
 ASKED_PRIORITY = 100.0
@@ -46,7 +48,6 @@ NAMED = (Where.SEED, Where.ARGUMENT, Where.PUSH)
 
 
 _KEPT_OUT = f"left out url=%s; the URL was removed. To unblock it, run: {PROGRAM} remove URL --allow"
-logger = logging.getLogger(__name__)
 
 
 class LinkJudge:

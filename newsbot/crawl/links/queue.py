@@ -48,6 +48,8 @@ from newsbot.ranking.url_learning import SessionLearning
 from newsbot.sites.health import FULL_QUEUE
 from newsbot.urls import canonicalize, host_key
 
+logger = logging.getLogger(__name__)
+
 MAX_WAITING = 10_000
 """Maximum number of pages whose feed data wait for the article."""
 MAX_SETTLED = 50_000
@@ -156,8 +158,6 @@ NOTE_EVERY = 600.0
 """Minimum seconds between two notes that the queue of a site is full."""
 STRANGERS = 10
 """Links that only other sites give may use this fraction of the limit: one tenth."""
-
-logger = logging.getLogger(__name__)
 
 
 class Room:

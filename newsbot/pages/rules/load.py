@@ -27,6 +27,8 @@ from newsbot.pages.rules.keys import KEYS, MAX_BYTES, Place, YamlFault, entries,
 from newsbot.pages.rules.rule import Layout, Pattern, Rule, RuleSet, Selector, ascii_domain, classify
 from newsbot.urls import canonicalize
 
+logger = logging.getLogger(__name__)
+
 INTERVALS: dict[Kind, float] = {
     Kind.FEED: 600.0,
     Kind.SITEMAP: 900.0,
@@ -283,8 +285,6 @@ def _check_unique(files: Iterable[RuleFile]) -> None:
             text = f"{domain!r} already has a rule: {other.file}:{other.lines['domain']}; keep one of them"
             file.problems.append(Problem(file.file, file.lines["domain"], "domain", text))
 
-
-logger = logging.getLogger(__name__)
 
 Signature = tuple[tuple[str, int, int], ...]
 """Name, modification time in nanoseconds, and size in bytes of each file."""

@@ -54,6 +54,8 @@ from newsbot.clock import system_clock, utc
 from newsbot.errors import ArgumentError, DataError, UserError
 from newsbot.items import ArticleFilter, Bounded
 
+logger = logging.getLogger(__name__)
+
 _Value = TypeVar("_Value")
 
 
@@ -397,8 +399,6 @@ async def asset(request: web.Request) -> web.Response:
 def _asset(name: str) -> str:
     return (files("newsbot.apps.web.dashboard") / "assets" / name).read_text(encoding="utf-8")
 
-
-logger = logging.getLogger(__name__)
 
 _TEXTS = {
     "404: Not Found": "There is no such page.",
