@@ -364,21 +364,9 @@ class Event(Details):
     """The kind of the event, an :class:`EventKind`."""
 
 
-_SENTENCES = {
-    "another address of a fetched page": Reason.ALIAS,
-    "named as canonical by a fetched page": Reason.CLAIMED,
-    "named as canonical by another page": Reason.DOUBTED,
-    "due again": Reason.DUE_AGAIN,
-}
-"""Sentences that were stored as reasons until November 2026, with the tokens that replaced them."""
-
-
 def read_reason(stored: str | None) -> tuple[str, str]:
-    """Return the token and the detail of a stored reason. Reasons stored by earlier versions are read too."""
-    stored = stored or ""
-    if stored in _SENTENCES:
-        return _SENTENCES[stored], ""
-    token, _, detail = stored.partition(":")
+    """Return the token and the detail of a stored reason."""
+    token, _, detail = (stored or "").partition(":")
     return token, detail
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from newsbot.apps.demo import check as demo
+from newsbot.apps.demo import server
 from newsbot.apps.demo.server import MIN_ARTICLES
 from tests.commandline import Answer, Place
 
@@ -106,7 +107,7 @@ def test_requests_that_robots_txt_forbids_are_a_fault(place: Place, monkeypatch:
 def test_a_demo_continues_in_its_folder(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(place, monkeypatch, skip=5).code == 1
     first = json.loads((place.data / "demo.json").read_text())
-    monkeypatch.setattr(demo.web, "this_hour", lambda: pytest.fail("the web has changed"))
+    monkeypatch.setattr(server, "this_hour", lambda: pytest.fail("the web has changed"))
     assert run(place, monkeypatch).code == 0
     assert json.loads((place.data / "demo.json").read_text()) == first
     other = place.run("demo", "--articles", "61", "--data", str(place.data))

@@ -11,7 +11,7 @@ import pytest
 from newsbot.errors import NotAnArticle
 from newsbot.items import Where
 from newsbot.pages.extraction import extract, parse_html, read_page
-from newsbot.pages.extraction.page import MAX_LENGTH, Page
+from newsbot.pages.extraction.page import MAX_SCRIPT, Page
 from tests.extraction_pages import (
     NOW,
     PROSE,
@@ -58,7 +58,7 @@ def test_the_pages_own_article_is_recognised() -> None:
 
 
 def test_an_endless_script_does_not_hide_the_next_one() -> None:
-    head = json_ld(f'{{"@type":"WebSite","name":"{"x" * MAX_LENGTH}"}}')
+    head = json_ld(f'{{"@type":"WebSite","name":"{"x" * MAX_SCRIPT}"}}')
     head += json_ld('{"@type":"NewsArticle","headline":"x","datePublished":"2024-05-03T10:00:01Z"}')
     assert read(page(head)).published_source == "json-ld"
 

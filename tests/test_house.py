@@ -39,7 +39,7 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        59_459, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        59_452, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "core_lines": Count(16_000, 16_000, "lines of code of the core"),
     "library_lines": Count(11_667, 10_500, "lines of code of the library, newsbot/pages/"),

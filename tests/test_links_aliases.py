@@ -38,11 +38,8 @@ def test_an_alias_contains_the_data_of_its_page(desk):
     assert alias.data["where"] == "redirect"
 
 
-@pytest.mark.parametrize(
-    ("why", "read"), [("named as canonical by a fetched page", True), ("claimed", True), ("alias", False)]
-)
-def test_a_canonical_url_is_fetched_when_a_list_contains_it_also_with_older_records(desk, why, read):
-    """Earlier versions stored reasons as sentences."""
+@pytest.mark.parametrize(("why", "read"), [("claimed", True), ("alias", False)])
+def test_a_canonical_url_is_fetched_when_a_list_contains_it(desk, why, read):
     visit = desk.visit(STORY)
     alias = alias_of(visit, OTHER, KEY, START)
     alias.data["why"] = why
@@ -57,15 +54,12 @@ def test_a_canonical_url_is_fetched_when_a_list_contains_it_also_with_older_reco
 @pytest.mark.parametrize(
     ("stored", "reason"),
     [
-        ("another address of a fetched page", (Reason.ALIAS, "")),
-        ("named as canonical by another page", (Reason.DOUBTED, "")),
-        ("due again", (Reason.DUE_AGAIN, "")),
         ("rule:/news/:id", (Reason.RULE, "/news/:id")),
         ("feed", ("feed", "")),
         (None, ("", "")),
     ],
 )
-def test_reasons_in_the_formats_of_all_versions_are_read(stored, reason):
+def test_stored_reasons_are_read(stored, reason):
     assert read_reason(stored) == reason
 
 

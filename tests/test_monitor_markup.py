@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from newsbot.apps.monitor.results import MOST_ERRORS, faults_in, read_faults, written_faults
+from newsbot.apps.monitor.page_check import MOST_ERRORS, faults_in, read_faults, written_faults
 
 GOOD = (
     "<!doctype html><html lang=en><head><title>Bridge</title><meta name=description content='It is open.'>"

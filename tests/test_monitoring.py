@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.monitor.page_check import changes_of
 from newsbot.apps.monitor.report import Structure, _rough, folders, site_report
 from newsbot.apps.monitor.results import (
     MAX_RUNS,
     CheckedPage,
     PageCheck,
-    changes_of,
     checks_of,
     forget_report,
     keep_report,

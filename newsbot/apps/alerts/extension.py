@@ -77,6 +77,7 @@ from newsbot.storage.base import Storage
 
 logger = logging.getLogger(__name__)
 
+# --- outputs
 REQUEST_TIMEOUT = 15.0
 """Seconds to wait for the response of a webhook or a mail server."""
 COMMAND_TIMEOUT = 60.0
@@ -314,6 +315,7 @@ def _joined(messages: Sequence[Message | Found]) -> str:
     return clean("\n\n".join(one.text for one in messages))
 
 
+# --- rounds
 EVERY = 300.0
 """Seconds between two rounds if NEWSBOT_ALERT_EVERY is not set."""
 

@@ -87,6 +87,7 @@ KIND = "import"
 NOTE_EVERY = 5.0
 """Minimum number of seconds between two writes of the position, and between two reports of the progress."""
 _HEAD = 64 * 1024
+"""Number of bytes from the beginning of a file that identify it."""
 HEADINGS = (
     "records",
     "pages",
@@ -578,6 +579,7 @@ def show_counts(
     call.listing(document, (first, *(Column(name, "right") for name in headings)), rows)
 
 
+# --- backfill
 SITE_KIND = "backfill:"
 """Beginning of the kind of the notes with the positions in the indexes. The domain of the site follows."""
 PLACES = ("site", "wayback", "commoncrawl")
@@ -841,7 +843,7 @@ ACTIONS = (
             "--from",
             dest="places",
             action="append",
-            type=one_of("site", "wayback", "commoncrawl"),
+            type=one_of(*PLACES),
             metavar="PLACE",
             help="site, wayback or commoncrawl; may be repeated (default: all, in this order)",
         ),

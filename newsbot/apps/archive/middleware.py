@@ -284,6 +284,7 @@ def _pairs(headers: Any, hidden: set[bytes]) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name, value) for name, values in shown for value in values)
 
 
+# --- media
 MAX_FILES = 10
 """Maximum number of files of one article."""
 MAX_KNOWN = 50_000

@@ -472,6 +472,7 @@ def _from_list(call: Call, read: Callable[[bytes], Sites]) -> None:
     _write(call, sites.rules(), [(path.name, 0, reason) for reason in sites.left_out], kept)
 
 
+# --- newsbot init
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()

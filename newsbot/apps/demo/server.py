@@ -434,6 +434,7 @@ def _expected(article: Article) -> Expected:
     )
 
 
+# --- the server
 PER_PAGE = 15
 """Number of articles on a page of a section."""
 ON_FRONT = 20

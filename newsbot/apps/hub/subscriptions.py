@@ -4,7 +4,7 @@ Source: W3C Recommendation WebSub, 23 January 2018 (https://www.w3.org/TR/websub
 are given as functions. Verified subscriptions are stored as notes. A request that is not verified changes
 nothing.
 
-The class :class:`Pages` has the route ``/hub`` of the dashboard, and the regular task of the hub.
+The function :func:`add` adds the route ``/hub`` to the dashboard, and the regular task of the hub.
 """
 
 from __future__ import annotations

@@ -83,6 +83,7 @@ from newsbot.storage.articles import (
 )
 from newsbot.urls import fingerprint
 
+# --- stories
 _STORIES_AT_ONCE = 200
 """Number of stories whose members are counted in one query."""
 _LATE = (1 << 63) - 1
@@ -262,6 +263,7 @@ def _unite(
     return found, changes
 
 
+# --- changes and articles
 NUMBER = "change"
 """The field with the number of the last change. If it is missing or None, the change has no number yet."""
 UNNUMBERED: Document = {NUMBER: ""}

@@ -3,9 +3,10 @@
 Files in reading order:
 
 * ``results``: the stored checks and results of searches, their interfaces, the last report of each site, and
-  what is deleted with removed pages; how one page is checked, what its responses mean, what changed since an
-  earlier run, and the faults in its markup
+  what is deleted with removed pages
 * ``results_sqlite``, ``results_mongodb``: these interfaces for each backend
+* ``page_check``: how one page is checked, what its responses mean, what changed since an earlier run, and the
+  faults in its markup
 * ``report``: the report on one site, from all its pages, with sections, links and folders, as JSON and HTML;
   ``scrapy monitor`` and ``scrapy searches``
 * ``side_spiders``: the base of spiders that run beside a news crawl, and their scheduler

@@ -13,7 +13,6 @@ found.
 from __future__ import annotations
 
 import json
-import time
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,21 +29,23 @@ from urllib.parse import unquote
 import numpy as np
 
 from newsbot.apps.files import replacing
-from newsbot.apps.monitor.results import (
+from newsbot.apps.monitor.page_check import (
     CONTENT,
     ERRORS,
     FAULTS,
     LISTED,
     MEANING,
     NEW,
+    changes_of,
+    read_faults,
+)
+from newsbot.apps.monitor.results import (
     CheckedPage,
     Searches,
     SearchResult,
-    changes_of,
     checks_of,
     forget_report,
     monitored,
-    read_faults,
     searches_of,
 )
 from newsbot.apps.numbers import iso_of
@@ -467,6 +468,7 @@ def _key(url: str) -> bytes:
         return b""
 
 
+# --- commands
 SHOWN = 1000
 """Maximum number of rows that a table shows."""
 Row = Sequence[object]
@@ -561,7 +563,7 @@ def list_sites(call: Call) -> None:
     """List the sites that were monitored."""
     with stored(call.settings) as storage:
         sites = monitored(storage.notes)
-    now = time.time()
+    now = system_clock()
     call.listing(
         [sites[domain] for domain in sorted(sites)],
         columns("site | last run > | pages > 1 | checked > 3 | broken > | refused > | moved > 2 | changes >"),
@@ -577,11 +579,11 @@ def show(call: Call) -> None:
         raise ArgumentError(f"--html {options.html}: the file name must end in .html")
     with stored(call.settings) as storage:
         domain = _known(storage.notes, ascii_host(options.domain))
-        limit = options.limit or (SHOWN_ROWS if options.html is None and not call.json else 1000)
+        limit = options.limit or (SHOWN_ROWS if options.html is None and not call.json else LIMIT)
         report = site_report(storage, domain, limit=limit)
     if options.html is not None:
         try:
-            write_reports(Path(options.html), [report], time.time())
+            write_reports(Path(options.html), [report], system_clock())
         except OSError as error:
             raise UserError(f"{options.html}: cannot be written ({error.strerror})") from error
         call.note(f"written: {options.html}")
@@ -775,7 +777,7 @@ SEARCHES = (
         Argument(
             "--limit",
             type=positive,
-            default=1000,
+            default=LIMIT,
             metavar="N",
             help="maximum number of results",
         ),

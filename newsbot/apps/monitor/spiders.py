@@ -25,20 +25,9 @@ from scrapy.http import Response
 from twisted.python.failure import Failure
 from w3lib.encoding import http_content_type_encoding
 
+from newsbot.apps.monitor.page_check import Target, faults_in, needs_get, next_hop, to_check, written_faults
 from newsbot.apps.monitor.report import site_report, write_reports
-from newsbot.apps.monitor.results import (
-    PageCheck,
-    SearchResult,
-    Target,
-    checks_of,
-    faults_in,
-    keep_report,
-    needs_get,
-    next_hop,
-    searches_of,
-    to_check,
-    written_faults,
-)
+from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, keep_report, searches_of
 from newsbot.apps.monitor.side_spiders import SideSpider, fronts
 from newsbot.apps.search.phrases import Finder, Places, Wanted
 from newsbot.cli.program import PROGRAM

@@ -49,6 +49,7 @@ from newsbot.sites.statistics import number
 
 logger = logging.getLogger(__name__)
 
+# --- figures of sites
 RATE_WINDOW = 60.0
 """Length in seconds of the period from which rates per minute are computed."""
 SHOWN_CAUSES = 5
@@ -377,6 +378,7 @@ def closing_lines(
     return [*lines, data]
 
 
+# --- the display
 FIRST_AFTER = 2.0
 """Maximum number of seconds until the first log line, so that users soon see that the crawl is running."""
 MAX_INTERVAL = 10**6
@@ -538,6 +540,7 @@ def picture(now: Figures, rates: tuple[float, float], seconds: float) -> Text:
     return text
 
 
+# --- the file of stats
 class StatsFile(Extension):
     """Writes the stats to the JSON file NEWSBOT_STATS_FILE; an empty setting switches this off.
 

@@ -72,6 +72,7 @@ from newsbot.storage.articles import Change, Changes
 from newsbot.storage.base import Storage
 from newsbot.urls import fingerprint
 
+# --- the changes of the storage
 AT_ONCE = 500
 """Maximum number of changes that are read and written in one batch."""
 IN_BULK = 4
@@ -263,6 +264,7 @@ def _locked(path: Path) -> Iterator[bool]:
             yield True
 
 
+# --- searches
 Strength = Callable[[str, int], float]
 """A function that returns the log-likelihood ratio of a stem. The second argument is the number of today's
 articles that have the stem."""

@@ -514,6 +514,7 @@ def _phrase(run: Sequence[str], star: str) -> str:
     return " AND ".join([f'"{" ".join(run)}"{star}', *pairs])
 
 
+# --- labels
 MAX_LABELS = 200
 """Maximum number of labels of one field for one article. The rest is left out."""
 

@@ -1,4 +1,5 @@
-"""``scrapy simulate``: compares ways to watch sites, without requests to any site."""
+"""Declares the actions of ``scrapy simulate`` and their options; :mod:`newsbot.apps.simulator.command` runs
+them."""
 
 from __future__ import annotations
 

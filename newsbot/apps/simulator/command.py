@@ -46,6 +46,7 @@ from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError
 from newsbot.items import Kind
 
+# --- control over HTTP
 MIN_TOKEN = 16
 """Minimum length of a token in characters."""
 REQUEST_SECONDS = 10.0
@@ -210,6 +211,7 @@ def _name(header: str) -> str:
         return ""
 
 
+# --- the command
 MAX_WORKERS = 4
 """Maximum number of threads for the plan. More threads would need too much memory."""
 MAX_SEEDS, MAX_SERVERS = 200, 10_000

@@ -248,6 +248,7 @@ def _starts(path: Path, columns: dict[str, model.Array], pages: int) -> model.Ar
     return np.searchsorted(page, np.arange(1, pages + 2)).astype(np.int64)
 
 
+# --- reports
 UNITS_AN_HOUR = 36_000
 """Units of 100 ms in an hour."""
 MAX_SITUATIONS = 4

@@ -55,6 +55,7 @@ import numpy.typing as npt
 from newsbot.apps.optional import load_optional
 from newsbot.errors import UserError
 
+# --- requirements
 _MEMINFO = Path("/proc/meminfo")
 # The memory limit and the memory use of a container (control group version 2 of Linux).
 _GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -125,6 +126,7 @@ def require_memory(needed: float, what: str) -> None:
         )
 
 
+# --- random numbers
 # The constants of SplitMix64: the increment, which is 2^64 divided by the golden ratio, and two multipliers.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -358,6 +360,7 @@ def joined(key: str, tables: Mapping[str, Columns]) -> Columns:
     return {key: np.repeat(list(tables), lengths), **columns}
 
 
+# --- runs
 NEVER = LAST_MOMENT
 """Time of an event that does not happen."""
 NEW, OPEN = 1, 2

@@ -585,6 +585,7 @@ def _hourly(owners: Rows, moments: Array, count: int, seconds: float) -> Array:
     return np.asarray(table.reshape(count, WEEK_HOURS) / max(1.0, seconds / WEEK))
 
 
+# --- visits
 WAYS: Final = ("conditional", "head", "plain")
 HEADERS: Final = 400.0
 """Bytes of a response without a body: a 304, or a response to HEAD."""

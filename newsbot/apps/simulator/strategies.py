@@ -38,6 +38,7 @@ from newsbot.apps.simulator.site_world import (
     PAGE,
     UNITS,
     WAYS,
+    WEEK,
     SiteWorld,
     VisitFigures,
     Visits,
@@ -229,7 +230,6 @@ def _spend(visits: Callable[[float], Array], budget: float, high: float) -> Arra
     return np.asarray(found * (budget / found.sum()))
 
 
-WEEK: Final = 7 * DAY
 NUTCH_FASTER: Final = 0.2
 """``db.fetch.schedule.adaptive.dec_rate`` of Apache Nutch."""
 
@@ -718,6 +718,7 @@ def _guarded(path: Path, call: Any, *arguments: Any) -> Any:
         raise UserError(f"{place}: {type(error).__name__}: {error}") from error
 
 
+# --- comparison
 STUDENT: Final = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,

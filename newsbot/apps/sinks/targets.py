@@ -32,6 +32,7 @@ from newsbot.apps.outgoing import HttpClient, HttpFault, object_store, signing_k
 from newsbot.clock import iso
 from newsbot.errors import UserError
 
+# --- rows
 RESPONSE_TIMEOUT = 30.0
 """Seconds to wait for a response of a target."""
 
@@ -214,6 +215,7 @@ def _clean(text: Any) -> str | None:
     return None if text is None else str(text).encode("utf-8", "replace").decode()
 
 
+# --- targets
 MAPPING = {
     "mappings": {
         "properties": {

@@ -30,7 +30,7 @@ from newsbot.cli.terminal import Report, Totals, columns, lines, make_console
 from newsbot.clock import iso, stamp, system_clock, utc
 from newsbot.config.settings import SettingsLike
 from newsbot.crawl.entries import entry_again
-from newsbot.crawl.recovery import PENDING
+from newsbot.crawl.recovery import PENDING, RIGHT_SECONDS
 from newsbot.dedup.story_merge import rebuild
 from newsbot.errors import ArgumentError, DataError, DataUnavailable, did_you_mean
 from newsbot.frontier.base import FETCH_STEP, EntryCopy, Known, LeanFrontier, known_of
@@ -173,8 +173,9 @@ def _close(drawn: Progress, tasks: Iterable[TaskID]) -> None:
 
 
 BATCH = 500
+"""Number of copies that are read and written together."""
 OWNER = "move"
-_RIGHT_SECONDS = 60.0
+"""The owner of the right to fill the target's queue."""
 
 
 def copy_all(source: Side, target: Side, choice: Choice, journal: Journal, report: Report) -> None:
@@ -264,8 +265,8 @@ def _copy_frontier(
     _copy_hosts(source.frontier, target, hosts, choice, report)
     if began is not None and isinstance(target, LeanFrontier):
         # Only the holder of the refill lock may report a refill, so the lock is acquired first.
-        target.refill(OWNER, ttl=_RIGHT_SECONDS)
-        target.refill(OWNER, ttl=_RIGHT_SECONDS, until=began)
+        target.refill(OWNER, ttl=RIGHT_SECONDS)
+        target.refill(OWNER, ttl=RIGHT_SECONDS, until=began)
 
 
 def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
@@ -280,7 +281,7 @@ def _begin_refill(target: WholeFrontier, journal: Journal) -> float | None:
     if not isinstance(target, LeanFrontier):
         return None
     if journal.filled_until is None:
-        journal.note_filled_until(target.refill(OWNER, ttl=_RIGHT_SECONDS).now + target.keep_within)
+        journal.note_filled_until(target.refill(OWNER, ttl=RIGHT_SECONDS).now + target.keep_within)
     return journal.filled_until
 
 
@@ -395,7 +396,7 @@ def _summed(copies: Iterable[object], kind: str, report: Callable[[str, int], No
     total = Sum()
     for copy in copies:
         total.add(copy)
-        if total.count % 500 == 0:
+        if total.count % BATCH == 0:
             report(kind, total.count)
     report(kind, total.count)
     return total

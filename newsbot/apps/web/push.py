@@ -65,6 +65,7 @@ from newsbot.urls import canonicalize, fingerprint, host_key
 
 logger = logging.getLogger(__name__)
 
+# --- pushed texts
 MAX_KEPT = 1_000
 """Maximum number of texts that one process keeps. If there are more, the oldest is deleted."""
 MAX_OF_MESSAGE = 50
@@ -112,6 +113,7 @@ class PushedTexts:
         del self._kept[key]
 
 
+# --- the fetches that notices cause
 PRIORITY = 90.0
 """Priority of queued pages in the frontier.
 
@@ -530,6 +532,7 @@ class Subscriber:
         self.desk.ledger.expect(notifier, subscription.page, *self.desk.seen(subscription.page))
 
 
+# --- receivers
 KEY_LASTS = 86400.0
 """Seconds for which a correct key file is trusted without another request."""
 WRONG_LASTS = 300.0

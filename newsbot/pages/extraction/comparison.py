@@ -31,6 +31,7 @@ from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.languages import words as words_of
 from newsbot.pages.text.words import key, size, words
 
+# --- changes of an article
 LEAST_WORDS = 8
 """An edit of any text is substantial if at least this number of words was added or removed."""
 LEAST_SHARE = 0.02
@@ -117,6 +118,7 @@ def _names(lines: list[str]) -> set[str]:
     return {word.casefold() for line in lines for word in _WITHIN.findall(line) if word[0].isupper()}
 
 
+# --- lines that the articles of a site share
 RECENT = 30
 """Maximum number of articles of a site that are remembered."""
 LEAST = 10

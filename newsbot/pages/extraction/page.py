@@ -22,6 +22,7 @@ from newsbot.pages.extraction.parsing import MAX_HEADLINES
 from newsbot.pages.extraction.visible import marked, text_of
 from newsbot.pages.text.words import key, plain, squash, word_set
 
+# --- JSON-LD
 Node = dict[str, Any]
 
 MAX_NODES = 3000
@@ -30,7 +31,7 @@ MAX_DEPTH = 24
 """Maximum depth of nested values that are read."""
 MAX_SCRIPTS = 60
 """Maximum number of scripts of a page that are read."""
-MAX_LENGTH = 1_000_000
+MAX_SCRIPT = 1_000_000
 """Maximum length of a script. A longer script is not read."""
 MAX_NAMES_DEPTH = 4
 """Maximum number of nested nodes and lists that are followed to find a text."""
@@ -75,7 +76,7 @@ class Nodes:
         self._asides: set[int] = set()
         self._by_id: dict[str, Node] = {}
         for script in islice(scripts, MAX_SCRIPTS):
-            if len(script) <= MAX_LENGTH:
+            if len(script) <= MAX_SCRIPT:
                 for document in load(script):
                     self._walk(document)
 

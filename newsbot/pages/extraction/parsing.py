@@ -1,8 +1,8 @@
 """Parses the bytes of a page into a tree, with bounded time and memory for any input.
 
-The ``html``, ``head`` and ``body`` tags are repaired first.
-Browsers follow the HTML standard (https://html.spec.whatwg.org/multipage/parsing.html). The tags of the shell
-may be omitted or repeated, and text after ``</html>`` belongs to the body. libxml2 loses such text.
+The ``html``, ``head`` and ``body`` tags are repaired first. By the HTML standard
+(https://html.spec.whatwg.org/multipage/parsing.html), they may be omitted or repeated, and text after
+``</html>`` belongs to the body. libxml2 loses such text.
 """
 
 from __future__ import annotations

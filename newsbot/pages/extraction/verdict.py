@@ -51,6 +51,7 @@ from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.words import is_unspaced, key, size, tokens
 from newsbot.urls import host_key, resolve, site_of
 
+# --- evidence
 LONG_PARAGRAPH = 100
 """Minimum number of characters of a paragraph that counts as prose of an article."""
 _BESIDE = 15
@@ -458,6 +459,7 @@ class Standing(IntEnum):
     it."""
 
 
+# --- the verdict
 FIRST_SAMPLE = 1.3
 """Minimum log-odds of a sample on a site of which no article is known. There is nothing to compare it
 with."""

@@ -3,8 +3,6 @@
 Each block (paragraph, cell, heading) is one line, with white space as browsers show it. Style sheets are not
 read, so text that only a style sheet hides counts as visible.
 
-:func:`blocks` converts markup to paragraphs of plain text in page order.
-
 :class:`Hidden` finds elements whose text no reader sees, by their attributes and inline styles. Such text is
 often spam, or instructions for machines. The rest of an article behind a button ("Read more") is hidden too,
 but readers can show it, so it does not count as hidden.

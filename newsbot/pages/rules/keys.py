@@ -42,6 +42,7 @@ from newsbot.pages.text.languages import LOADER
 from newsbot.pages.text.names import HOURS
 from newsbot.urls import canonicalize, meant
 
+# --- the YAML file
 MAX_BYTES = 256 * 1024
 """Maximum size of a file."""
 MAX_DEPTH = 8

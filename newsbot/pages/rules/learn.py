@@ -5,7 +5,9 @@ sitemaps, and fetched articles. Links in menus and other fetched pages are label
 *prior* is an estimate that is the same for all sites (:mod:`newsbot.pages.rules.shape`). A few shallow
 decision trees over traits of the URL correct the prior. A trait is a boolean feature of a URL. If both the
 label and the trees say that a URL is an article, the URL is used to make regular expressions
-(:func:`induce`).
+(:func:`induce`): they are grouped by their form, which is the number of segments, the kinds of the segments,
+and the extension. For each group, several expressions are built, from strict to lenient. The most lenient
+expression that matches only a few other pages is kept. All match from the beginning of the path.
 
 The trees are learned by gradient boosting of the logistic loss. The values of leaves and the gains of splits
 follow T. Chen, C. Guestrin, "XGBoost: A Scalable Tree Boosting System" (KDD 2016), equations 5 and 7. Both
@@ -14,10 +16,6 @@ are computed from the first and second derivatives of the loss. :data:`SHRINKAGE
 
 The number of examples of a site (:class:`Examples`) is limited. The newest URLs are kept, and URLs of fetched
 pages are preferred.
-
-Article URLs are grouped by their form: the number of segments, the kinds of the segments, and the extension.
-For each group, several expressions are built, from strict to lenient. The most lenient expression that
-matches only a few other pages is kept. All expressions match from the beginning of the path.
 """
 
 from __future__ import annotations

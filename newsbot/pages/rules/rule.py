@@ -40,6 +40,7 @@ from parsel.csstranslator import HTMLTranslator
 from newsbot.items import KINDS, Kind
 from newsbot.urls import canonicalize, host_key, site_of
 
+# --- expressions
 MAX_LENGTH: Final = 1000
 """Maximum length of a pattern or selector, in characters."""
 _PATTERN_MEMORY: Final = 256 * 1024

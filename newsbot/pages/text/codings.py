@@ -213,6 +213,7 @@ _OPENERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     "deflate": _inflated, "br": _unbrotlied, "zstd": _unzstded,
 }  # fmt: skip
 
+# --- charsets
 # The rank of each small Cyrillic letter. Frequent letters have high ranks.
 _COMMON = dict(zip("оеаинтсрвлкмдпуяызьбгчйхжюшціїєґщэфъё", range(40, 3, -1), strict=False))
 # A capital after a small letter, as in "пРИВЕТ".

@@ -324,6 +324,7 @@ def _add_group(branches: list[str], inner: str, phrase: str, at: int, open_: boo
     return at, False
 
 
+# --- the language of a text
 SAMPLE = 3000
 """Maximum number of characters of the text that are read."""
 

@@ -81,6 +81,7 @@ from newsbot.sites import pauses_and_removals as pauses
 from newsbot.storage.base import ALL
 from newsbot.urls import ascii_host, canonicalize, fingerprint
 
+# --- parameters and schemas
 MAX_LENGTH = 2000
 """Maximum length of a value in characters."""
 
@@ -295,6 +296,7 @@ def _texts(kind: type) -> dict[str, str]:
     return found
 
 
+# --- endpoints
 Given = Mapping[str, Any]
 """The checked values of the parameters of a request, by name."""
 Run = Callable[[Dashboard, Given], Awaitable[Any]]

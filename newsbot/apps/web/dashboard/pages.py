@@ -103,6 +103,7 @@ from newsbot.storage.base import HOUR
 from newsbot.urls import fingerprint
 
 
+# --- plots
 @dataclass(frozen=True, slots=True)
 class Point:
     """One bar, or one point of a line."""
@@ -340,6 +341,7 @@ def _tenths(share: float) -> str:
     return f"{decimal_text(f'{100 * share:.1f}')} %"
 
 
+# --- pages
 SHOWN_ALARMS = 8
 SHOWN_STARRED = 50
 """Number of starred articles that are shown, those that were starred last."""

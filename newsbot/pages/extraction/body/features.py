@@ -108,7 +108,7 @@ class View:
         texts, tree = pieces.texts, pieces.tree
         self.pieces, self.known = pieces, known
         self.scores: Numbers | None = None
-        """The result of :func:`judge.judge`, which stores it here."""
+        """The result of :func:`newsbot.pages.extraction.body.text.judge`, which stores it here."""
         self.count = len(texts)
         self.length = np.array([size(text) for text in texts], np.int64)
         letters = np.array([len(text) for text in texts], np.int64)

@@ -34,6 +34,7 @@ from newsbot.pages.extraction.visible import Block, text_of, xpath
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.words import COMMENTS_HEADING, key, size
 
+# --- tables
 MAX_WRAPPERS = 3
 """Maximum number of boxes between a table and the box of the paragraphs."""
 _LONG_CELL = 200
@@ -179,6 +180,7 @@ def _is_text_beside(view: View, taken: Marks, parent: int, places: list[int]) ->
     return bool((beside & taken[places] & (view.prose[places] > 0)).any())
 
 
+# --- furniture
 _LONGEST_HEADING = 60
 _COUNTER = re.compile(r"\d{1,3}\s?(?:/|of|von|de|из|sur)\s?\d{1,3}\b")
 """Matches the number of a picture in a gallery: "3/43"."""

@@ -22,6 +22,7 @@ from newsbot.pages.extraction.visible import text_of
 from newsbot.pages.text.languages import compiled
 from newsbot.pages.text.words import key, plain, size, squash, word_list, words
 
+# --- forms and paywalls
 _LIVE_PATH = r"/%(live_paths)s(?:[/._-]|$)|[-_/]%(live_anywhere)s"
 _LIVE_TITLE = r"^\W{0,3}%(live)s(?:\s{0,2}[:|–—.】\]-]|$)|%(live_anywhere)s|\s[–—|-]\s(?-i:LIVE|Live)$"
 _LIVE_NAME = re.compile(r"live-?_?(?:blog|ticker|feed|updates|entry|post)", re.IGNORECASE)
@@ -198,6 +199,7 @@ def _is_walled(page: Page) -> bool:
     return _WALL.search("\n".join(name[:300] for name in names[:_MOST_MARKED])) is not None
 
 
+# --- details
 MAX_SUMMARY = 2000
 """Maximum length of a summary, in characters."""
 MAX_TAGS = 30
@@ -307,6 +309,7 @@ def _address(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
+# --- media
 MAX_MEDIA = 30
 """Maximum number of files of one article."""
 MAX_CAPTION = 500
