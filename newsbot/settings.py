@@ -38,7 +38,6 @@ EXTENSIONS: dict[str, Any] = {}
 # --- logging
 LOG_VERSIONS: list[str] = []  # `scrapy version -v` prints them
 FEED_EXPORT_ENCODING = "utf-8"
-FEED_EXPORTERS = {"csv": "newsbot.apps.export.formats.CsvFeedExporter"}  # makes formulas harmless
 
 # --- disabled services
 TELNETCONSOLE_ENABLED = False

@@ -12,15 +12,15 @@ Files in reading order:
 * ``failures``: maps exceptions to tokens, the short names of reasons; detects that this machine has no
   network
 * ``visit``: one visit, and the links that it found; passes to an archive what was fetched
-* ``politeness``: delays and turns of hosts, and pauses after errors; limits the requests to hosts that do not
-  answer; describes what an idle crawl waits for
+* ``politeness``: delays and turns of hosts; writes the pauses that :mod:`newsbot.middlewares.politeness`
+  decides; limits the requests to hosts that do not answer; describes what an idle crawl waits for
 * ``entries``: frontier entries and page records of links
 * ``links``: decides which links are followed, and queues them
 * ``sources``: the sources that a crawl begins with; the records of feeds, sitemaps and sections, and the
   WebSub hubs that they name; the policies that decide when pages are fetched again
 * ``completion``: completes visits, and keeps the visits that wait for completion
-* ``recovery``: resumes leases after an outage; loads pages from the storage into the frontier when they are
-  due
+* ``recovery``: extends leases, and resumes them after an outage; loads pages from the storage into the
+  frontier when they are due
 * ``assembly``: builds all parts; warns about backends that do not fit together
 * ``http_client``: verifies TLS certificates unless a rule says otherwise; reads odd heads of responses;
   checks the turn of each request when it is sent

@@ -170,7 +170,7 @@ def _with_apps(components: Mapping[str, Any], wanted: Any) -> dict[str, Any]:
     found = dict(components)
     for app in active_apps(wanted):
         for name, parts in app.components.items():
-            found[name] = {**found[name], **parts}
+            found[name] = {**found.get(name, {}), **parts}
     return found
 
 

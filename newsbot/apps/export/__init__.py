@@ -14,4 +14,6 @@ APP = App(
     name="export",
     package="newsbot.apps.export",
     needs=("archive", "operations", "search"),
+    # The files of ``scrapy crawl news -O FILE.csv`` then have no formulas.
+    components={"FEED_EXPORTERS": {"csv": "newsbot.apps.export.formats.CsvFeedExporter"}},
 )

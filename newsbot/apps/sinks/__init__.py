@@ -6,7 +6,8 @@ order:
 * ``follower``: reads ``sinks.yaml``, opens the targets by the schemes of their addresses, chooses the
   articles of a sink, makes rows of them, and keeps refused ones; ``scrapy sinks``
 * ``targets``: the rows that targets write, the interface of targets, and the targets: Parquet files,
-  OpenSearch, webhooks, PostgreSQL, Kafka and RabbitMQ
+  OpenSearch, webhooks, PostgreSQL, Kafka and RabbitMQ. A new target is a class there, and a row of
+  ``TARGETS`` in ``follower``
 """
 
 from newsbot.config.apps import App
