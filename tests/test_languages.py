@@ -29,6 +29,7 @@ from newsbot.pages.extraction.fields.authors import agency_of, clean_authors
 from newsbot.pages.extraction.fields.moments import find_date, relative_moment
 from newsbot.pages.extraction.fields.titles import clean_title
 from newsbot.pages.extraction.page import Page
+from newsbot.pages.extraction.parsing import OPENS
 from newsbot.pages.text import languages
 from newsbot.pages.text import languages as language
 from newsbot.pages.text import names as names_in_text
@@ -163,6 +164,7 @@ CHECKS: Mapping[str, Callable[[str, str], bool]] = {
     "number_words": lambda text, _: is_substantial(("Rain", "Rain in May"), ("Rain", text)),
     "logins": lambda text, _: verdict.is_login(text),
     "consent": lambda text, _: verdict.asks_consent(text),
+    "new_windows": _in_form(OPENS),
     "comments": _in_form(COMMENTS_HEADING),
     "read_also": _foreign,
     "labels": _foreign,

@@ -16,6 +16,7 @@ from lxml.html import HtmlElement, HTMLParser, document_fromstring
 from newsbot.errors import NotAnArticle
 from newsbot.pages.extraction.visible import text_of
 from newsbot.pages.text.codings import decode_as, detect, encoding_of_links, with_encoded_query
+from newsbot.pages.text.languages import compiled
 
 # A lookahead with a group, and the group after it, never backtrack. Python before 3.11.5 matches possessive
 # groups with alternatives, (?:…|…)*+, wrongly (https://github.com/python/cpython/issues/106052).
@@ -338,18 +339,7 @@ _AROUND_COUNT = " \t\r\n\xa0()[]+"
 _COUNTS = re.compile(
     r"comment|(?:com|share|like|view|vote|reply|replies)s?[_-]{0,2}(?:count|number)", re.IGNORECASE
 )
-_OPENS = re.compile(
-    r"^\W*(?:(?:this )?(?:external )?(?:link )?(?:will )?opens? (?:external link )?in (?:a )?new "
-    r"(?:tab|window)|"
-    r"opens new (?:tab|window)|(?:link )?wird in einem neuen (?:tab|fenster) geöffnet|"
-    r"(?:link )?(?:öffnet|oeffnet) (?:sich )?(?:in einem|im) neuen (?:tab|fenster)|"
-    r"(?:s['’])?ouvre (?:dans )?une? (?:nouvel onglet|nouvelle fenêtre)|nouvelle fenêtre|"
-    r"(?:se )?abre en (?:una )?nueva (?:ventana|pestaña)|abre (?:em|numa) (?:uma )?nova (?:janela|aba)|"
-    r"(?:si )?apre in una nuova (?:finestra|scheda)|opent in (?:een )?nieuw (?:venster|tabblad)|"
-    r"åpnes i (?:et )?nytt vindu|öppnas i (?:ett )?nytt fönster|"
-    r"откро?ется в новом окне|открывается в нов(?:ом окне|ой вкладке))\W*$",
-    re.IGNORECASE,
-)
+OPENS = r"^\W*%(new_windows)s\W*$"
 
 
 def _without_asides(elements: Iterable[HtmlElement]) -> None:
@@ -369,7 +359,7 @@ def _without_asides(elements: Iterable[HtmlElement]) -> None:
 def _is_aside(element: HtmlElement, text: str) -> bool:
     if text.strip(_AROUND_COUNT).isdecimal():
         return _COUNTS.search(f"{element.get('class') or ''} {element.get('id') or ''}"[:300]) is not None
-    return element.tag == "span" and _OPENS.match(text) is not None
+    return element.tag == "span" and compiled(OPENS).match(text) is not None
 
 
 MAX_HEADLINES = 50
