@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -357,6 +358,37 @@ def test_the_docstring_of_a_package_names_its_files(package: Path) -> None:
     assert files - {"__init__"} <= set(re.findall(r"``(\w+)``", text))
     first = re.findall(r"^\* (.*?):", text, re.MULTILINE)
     assert {name for line in first for name in re.findall(r"``(\w+)``", line)} <= files
+
+
+def broken_references(module: Module) -> list[str]:
+    """Return the names in references such as ``:func:`name``` of which a module knows nothing."""
+    known: set[str] = set()
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                known.add(name)
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                known.add(name)
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                known |= {one.asname or one.name.partition(".")[0] for one in names}
+    named = re.findall(r":(?:func|class|data|meth|attr|exc|mod):`([\w.]+)`", module.text)
+    return [name for name in named if not _is_known(name, known)]
+
+
+def _is_known(name: str, known: set[str]) -> bool:
+    first = name.partition(".")[0]
+    if first != "newsbot":
+        return first in known or first in sys.stdlib_module_names
+    if name in modules():
+        return True
+    place = next(one for one in (name.rsplit(".", count)[0] for count in (1, 2, 3)) if one in modules())
+    member = name.removeprefix(f"{place}.").partition(".")[0]
+    return re.search(rf"\b{member}\b", modules()[place].text) is not None
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_references_in_docstrings_name_what_exists(name: str) -> None:
+    assert broken_references(modules()[name]) == []
 
 
 def test_small_files_that_are_allowed_exist_and_are_small():

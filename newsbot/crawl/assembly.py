@@ -295,8 +295,8 @@ class Crawl:
     def take_rules(self, rules: RuleSet) -> None:
         """Use ``rules`` from now on.
 
-        Raises :class:`newsbot.errors.DataError`, and :class:`ArgumentError` if a site that the arguments name
-        no longer has a rule.
+        Raises :class:`newsbot.errors.DataError`, and :class:`newsbot.errors.ArgumentError` if a site that the
+        arguments name no longer has a rule.
         """
         self.scope.take_rules(rules)
         old = self.context.rules

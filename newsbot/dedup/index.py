@@ -441,7 +441,7 @@ class Near:
 class NearIndex(Protocol):
     """An index of texts by similarity. Any number of processes may share it.
 
-    Failures are raised as :class:`DataError`.
+    Failures are raised as :class:`newsbot.errors.DataError`.
     """
 
     @property

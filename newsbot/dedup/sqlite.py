@@ -524,7 +524,7 @@ class SqliteIndex:
 
 def empty(path: Path) -> None:
     """Delete the index in the file at ``path``, whatever its scheme is. Raises subclasses of
-    :class:`DataError`."""
+    :class:`newsbot.errors.DataError`."""
     with (
         closing(open_database(path, component="dedup", migrations=_MIGRATIONS)) as database,
         readable_errors(path),

@@ -1,7 +1,7 @@
 """Decides when a page is fetched again. The package does no I/O, and gets the current time as an argument.
 
-:func:`gate` decides before a download whether the page is downloaded, and with which headers. :func:`plan`
-decides after a visit when the page is due again. :func:`retry_delay` returns the delay before a failed visit
+``gate`` decides before a download whether the page is downloaded, and with which headers. ``plan``
+decides after a visit when the page is due again. ``retry_delay`` returns the delay before a failed visit
 is repeated.
 
 Files in reading order:

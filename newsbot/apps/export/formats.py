@@ -352,7 +352,8 @@ def format_of(path: Path | None) -> Format:
 def writer_of(format_: Format) -> Write:
     """Import and return the function that writes a format.
 
-    Raises :class:`UserError` with an installation hint if the package that the format needs is missing.
+    Raises :class:`newsbot.errors.UserError` with an installation hint if the package that the format needs is
+    missing.
     """
     if format_.needs is not None:
         load_optional(format_.needs, format_.name, f"the format {format_.name}")

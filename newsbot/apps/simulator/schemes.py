@@ -1,4 +1,4 @@
-"""Twelve schemes by which a search engine learns about changes of sites, on the pages of :mod:`model`.
+"""Twelve schemes by which a search engine learns about changes of sites, on the pages of the model.
 
 In each scheme, one side begins an exchange, and something is sent: :data:`SCHEMES` says what. The first two
 schemes are the robots of the experiment, and ``sensor`` is its sensor. The other schemes follow

@@ -187,7 +187,7 @@ class Side:
         self._opened.close()
 
     def check_idle(self) -> None:
-        """Raise :class:`DataError` while a crawl uses this side."""
+        """Raise :class:`newsbot.errors.DataError` while a crawl uses this side."""
         if self.frontier is not None:
             check_idle(self.frontier)
 

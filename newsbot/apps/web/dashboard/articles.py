@@ -607,7 +607,7 @@ class Marks:
     async def change(self, person: str, keys: Sequence[bytes], state: State) -> None:
         """Mark articles for a person, and write it at once.
 
-        Raises :class:`ArgumentError` if too many articles are starred.
+        Raises :class:`newsbot.errors.ArgumentError` if too many articles are starred.
         """
         found = await self.of(person)
         found.check_room(keys, state)
