@@ -1,8 +1,9 @@
 """Finds when an article was published and last changed, with source, precision and time zone.
 
 The candidates (possible times, each with a confidence) come from
-:mod:`newsbot.pages.extraction.fields.date_candidates`. The functions here choose one of them. They also find the time zone for times that are written without one. If the pages of a
-site state times only in UTC, the functions find the time zone of the site.
+:mod:`newsbot.pages.extraction.fields.date_candidates`. The functions here choose one of them. They also find
+the time zone for times that are written without one. If the pages of a site state times only in UTC, the
+functions find the time zone of the site.
 """
 
 from __future__ import annotations
