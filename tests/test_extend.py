@@ -440,10 +440,13 @@ def test_an_app_that_is_off_because_of_what_it_needs_says_so(app):
     refused(done, "NEWSBOT_APPS leaves out the app mine, which needs followers")
 
 
-def test_a_crawl_with_a_subclass_of_the_news_spider_runs_the_followers(app):
+def test_a_crawl_with_a_subclass_of_the_news_spider_runs_followers_and_alerts(app, site):
+    site.page(f"{HOST}/story/0", lambda _: Answer(body=article_html(0).encode(), headers=HTML, delay=3.0))
     file = app.folder / "changes.jsonl"
-    crawl = app.run("crawl", "bridges", "-s", f"MINE_FILE={file}")
+    alerts = ("-s", "NEWSBOT_ALERT_EVERY=0.5", "-s", "NEWSBOT_ALERT_DISK=1000000000")
+    crawl = app.run("crawl", "bridges", "-s", f"MINE_FILE={file}", *alerts)
     assert crawl.code == 0, crawl.err
+    assert "alert event=began rule=disk" in crawl.err
     assert len(file.read_text(encoding="utf-8").splitlines()) == len(app.world.articles()) == 2
 
 

@@ -257,7 +257,7 @@ def _packages_with_settings() -> list[tuple[str, str]]:
 
 
 FAULTS: list[ArgumentError] = []
-"""Why the settings of apps cannot be read, for :func:`check_settings`. Scrapy imports the settings earlier."""
+"""Why the settings of apps cannot be read. Scrapy imports the settings before an error can be reported."""
 SECTIONS = tuple(_sections())
 SETTINGS = {setting.name: setting for section in SECTIONS for setting in section.settings}
 """All settings by name."""
