@@ -331,6 +331,17 @@ def test_an_alert_rule_of_another_package_is_applied(crawled):
     assert "is not an alert rule" in crawled.run("alerts", "-s", "NEWSBOT_ALERTS_OFF=idel").err
 
 
+APP = FILES["mine/app.py"]
+
+
+def refused(done: Crawl, *texts: str) -> None:
+    """Check that a command has failed with one message that has these texts."""
+    assert done.code == 2, done.err
+    assert "Traceback" not in done.err
+    for text in texts:
+        assert text in done.err
+
+
 def test_an_app_that_cannot_be_loaded_is_one_line(app):
     (app.folder / "mine/app.py").write_text("import nothing_of_this_name\n")
     for words in (("crawl", "news"), ("sources",)):
@@ -339,26 +350,104 @@ def test_an_app_that_cannot_be_loaded_is_one_line(app):
         assert "the app mine of the package mine cannot be loaded (ModuleNotFoundError" in done.err
         assert "NEWSBOT_APPS=-mine" in done.err
         assert "Traceback" not in done.err
-    (app.folder / "mine/app.py").write_text(
-        FILES["mine/app.py"].replace(', "mine.headlines:ACTIONS")', ")")  # a command without its actions
-    )
-    lacking = app.run("sources")
-    assert lacking.code != 0
-    assert "a command has a group, a line of help and the import path of its actions" in lacking.err
-    assert "Traceback" not in lacking.err
     assert app.run("crawl", "news", NEWSBOT_APPS="-mine").code == 0
-    for name, owner in (("search", "search"), ("crawl", "newsbot")):  # commands that there are already
-        (app.folder / "mine/app.py").write_text(FILES["mine/app.py"].replace('"headlines"', f'"{name}"'))
-        done = app.run("sources")
-        assert done.code != 0
-        assert f"{owner} already has the command {name}; uninstall" in done.err
-        assert "Traceback" not in done.err
-    (app.folder / "mine/app.py").write_text(FILES["mine/app.py"].replace("mine.headlines:", "mine.gone:"))
-    for words in (("headlines",), ("headlines", "-h"), ("completion", "bash")):
-        done = app.run(*words)
-        assert done.code != 0
-        assert "the app mine cannot be loaded (No module named 'mine.gone')" in done.err
-        assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (', "mine.headlines:ACTIONS")', ")", "must be Mapping[str, tuple[str, str, str]]"),
+        (
+            '("mine.follower:followers",)',
+            '("mine.follower:followers")',
+            "must be tuple[str, ...]; a tuple of",
+        ),
+        ('{"idle": "mine.alerts:idle"}', '["mine.alerts:idle"]', "must be Mapping[str, str]"),
+        ('{"data file": "mine.picks:SqlitePicks"}', '"mine.picks:SqlitePicks"', "repositories={'picks'"),
+        ('package="mine"', 'package="mine", spiders="mine.gone"', "there is no module mine.gone"),
+        (
+            'package="mine"',
+            'package="mine", components={"EXTENSIONS": {"mine.gone.Part": 1}}',
+            "there is no module mine.gone",
+        ),
+        ('package="mine"', 'package="mine", needs=("serch",)', "is not an app (did you mean 'search'?)"),
+        ('"headlines"', '"search"', "commands: search already has 'search'"),
+        ('"headlines"', '"crawl"', "commands: Scrapy already has 'crawl'"),
+        ('"headlines"', '"shell"', "commands: Scrapy already has 'shell'"),
+        ('{"file":', '{"mongodb":', "storages: mongodb already has 'mongodb'"),
+        ('{"length":', '{"form":', "labels: search already has 'form'"),
+        ('{"picks":', '{"checks":', "repositories: monitor already has 'checks'"),
+    ],
+)
+def test_an_app_that_is_not_valid_is_one_line(project, old, new, message):
+    project.install()
+    assert old in APP
+    (project.folder / "mine/app.py").write_text(APP.replace(old, new))
+    done = project.run("sources")
+    assert done.code != 0
+    assert "Traceback" not in done.err
+    assert "the app mine of the package mine cannot be loaded (" in done.err
+    assert message in done.err
+    assert "NEWSBOT_APPS=-mine" in done.err
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("mine.headlines:ACTIONS", (("headlines",), ("headlines", "-h"), ("completion", "bash"))),
+        ("mine.reader:READER", (("crawl", "news"),)),
+        ("mine.follower:followers", (("crawl", "news"),)),
+        ("mine.alerts:idle", (("crawl", "news"), ("alerts",))),
+        ("mine.labels:Length", (("search", "council"),)),
+        ("mine.signs:signs", (("alerts",),)),
+        ("mine.pages:add", (("serve", "--port", "0"),)),
+        ("mine.storage:open_file", (("sources", "-s", "MONGO_URI=file:///tmp/nothing"),)),
+    ],
+)
+def test_an_import_path_of_an_app_that_is_wrong_is_one_line(app, crawled, path, words):
+    module, name = path.split(":")
+    for wrong, error in (
+        (f"mine.gone:{name}", "ModuleNotFoundError: No module named 'mine.gone'"),
+        (f"{module}:gone", f"AttributeError: module '{module}' has no attribute 'gone'"),
+    ):
+        (app.folder / "mine/app.py").write_text(APP.replace(path, wrong))
+        for one in words:
+            done = app.run(*one, NEWSBOT_DATA=str(crawled.world.data))
+            refused(done, f"{wrong} of the app mine cannot be loaded ({error})", "NEWSBOT_APPS=-mine")
+
+
+def test_the_function_of_an_action_that_is_missing_is_one_line(app):
+    actions = FILES["mine/headlines.py"]
+    (app.folder / "mine/headlines.py").write_text(actions.replace(", show,", ', "mine.gone:run",'))
+    refused(app.run("headlines"), "mine.gone:run of the app mine cannot be loaded (ModuleNotFoundError")
+
+
+@pytest.mark.parametrize("text", [None, "- title: Mine\n  settings: [{name: MINE, kind: colour}]\n", "- ["])
+def test_settings_of_an_app_that_cannot_be_read_are_one_message(app, text):
+    (app.folder / "mine/app.py").write_text(APP.replace('package="mine"', 'package="mine", settings=True'))
+    if text is not None:
+        (app.folder / "mine/settings.yaml").write_text(text)
+    for words in (("crawl", "news"), ("sources",)):
+        message = "the file settings.yaml of the app mine cannot be loaded ("
+        refused(app.run(*words), message, "NEWSBOT_APPS=-mine")
+
+
+def test_an_app_that_is_off_because_of_what_it_needs_says_so(app):
+    crawl = app.run("crawl", "news", "-s", "NEWSBOT_APPS=-followers")
+    assert crawl.code == 0, crawl.err
+    assert "mine (needs followers)" in crawl.err
+    done = app.run("headlines", "-s", "NEWSBOT_APPS=-followers")
+    refused(done, "NEWSBOT_APPS leaves out the app mine, which needs followers")
+
+
+def test_a_crawl_with_a_subclass_of_the_news_spider_runs_followers_and_alerts(app, site):
+    site.page(f"{HOST}/story/0", lambda _: Answer(body=article_html(0).encode(), headers=HTML, delay=3.0))
+    file = app.folder / "changes.jsonl"
+    alerts = ("-s", "NEWSBOT_ALERT_EVERY=0.5", "-s", "NEWSBOT_ALERT_DISK=1000000000")
+    crawl = app.run("crawl", "bridges", "-s", f"MINE_FILE={file}", *alerts)
+    assert crawl.code == 0, crawl.err
+    assert "alert event=began rule=disk" in crawl.err
+    assert len(file.read_text(encoding="utf-8").splitlines()) == len(app.world.articles()) == 2
 
 
 @pytest.mark.parametrize(

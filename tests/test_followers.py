@@ -16,6 +16,7 @@ from newsbot.apps.alerts.extension import SEARCHES_LOCK, SENDING, Options, Searc
 from newsbot.apps.alerts.rules import Limits
 from newsbot.apps.followers import following as followers
 from newsbot.apps.followers.following import Follower, FollowerThread, open_followers, states
+from newsbot.errors import UserError
 from newsbot.storage.articles import Changes
 from newsbot.storage.sqlite import SqliteStorage
 from tests.contracts.storage_samples import make_article
@@ -80,13 +81,30 @@ def test_a_slow_follower_does_not_delay_the_others(monkeypatch, settings) -> Non
     assert slow.titles == quick.titles == ["one"]
 
 
-def test_a_follower_that_raises_anything_does_not_stop_the_others(monkeypatch, settings, tmp_path) -> None:
+def test_a_follower_that_raises_anything_does_not_stop_the_others(
+    monkeypatch, settings, tmp_path, caplog
+) -> None:
     good = Titles()
     thread = run(monkeypatch, settings, broken=Broken(), good=good)
     assert good.done.wait(WAIT)
     thread.stop(finish=True)
     with closing(SqliteStorage(tmp_path / "newsbot.db")) as storage:
         assert states(storage.notes)["broken"].fault == "RuntimeError: no position"
+    assert caplog.text.count('raise RuntimeError("no position")') == 1  # the traceback
+
+
+def test_an_error_for_people_is_logged_without_a_traceback(monkeypatch, settings, tmp_path, caplog) -> None:
+    class Away(Titles):
+        def take(self, changes: Changes) -> None:
+            super().take(changes)
+            raise UserError("the server does not respond")
+
+    away = Away()
+    thread = run(monkeypatch, settings, away=away)
+    assert away.done.wait(WAIT)
+    thread.stop(finish=True)
+    assert "follower=away fault=the server does not respond; it is tried again" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_the_end_of_a_crawl_does_not_wait_for_a_follower_that_hangs(
@@ -116,6 +134,20 @@ def test_an_app_whose_followers_cannot_be_opened_does_not_stop_the_others(
     monkeypatch.setattr(followers, "load", places.__getitem__)
     assert list(open_followers(settings, machine=False)) == ["good"]
     assert "the followers of the app a do not run" in caplog.text
+
+
+def test_the_second_of_two_followers_with_one_name_is_reported(
+    monkeypatch, settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    from newsbot.config.apps import App
+
+    first, second = Titles(), Titles()
+    places = {"a:f": lambda _settings: {"same": first}, "b:f": lambda _settings: {"same": second}}
+    apps = [App(name=name, package=name, followers=(f"{name}:f",)) for name in ("a", "b")]
+    monkeypatch.setattr(followers, "active_apps", lambda _wanted: apps)
+    monkeypatch.setattr(followers, "load", places.__getitem__)
+    assert open_followers(settings, machine=False) == {"same": first}
+    assert "a follower of the app b does not run: the app a has a follower with the same name" in caplog.text
 
 
 def test_a_notice_waits_for_a_round_that_holds_the_lock(settings, tmp_path: Path) -> None:

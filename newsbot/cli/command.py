@@ -42,7 +42,7 @@ from newsbot.cli.terminal import (
     printable,
 )
 from newsbot.clock import iso, parse_moment
-from newsbot.config.apps import App, active_apps, load
+from newsbot.config.apps import App, active_apps, load, unmet_needs
 from newsbot.config.settings import check_settings, unknown_names
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 
@@ -161,10 +161,8 @@ class NewsbotCommand(ScrapyCommand):
         """The actions of the command. The code of the app is imported when they are used."""
         try:
             return cast("tuple[Action, ...]", load(self.place))
-        except (ImportError, AttributeError) as error:
-            self._fail(
-                f"{self.place} of the app {self.app.name} cannot be loaded ({error}); mend or uninstall it"
-            )
+        except ArgumentError as error:  # Scrapy asks for the actions outside of run()
+            self._fail(str(error))
 
     def short_desc(self) -> str:
         """Return what the command does, in one line."""
@@ -217,9 +215,11 @@ class NewsbotCommand(ScrapyCommand):
 
     def _check_app(self, settings: Settings) -> None:
         """Raise :class:`ArgumentError` if NEWSBOT_APPS leaves out the app of this command."""
-        if self.app not in active_apps(settings.get("NEWSBOT_APPS")):
-            needs = f", which needs {' and '.join(self.app.needs)}" if self.app.needs else ""
-            raise ArgumentError(f"NEWSBOT_APPS leaves out the app {self.app.name}{needs}")
+        wanted = settings.get("NEWSBOT_APPS")
+        if self.app not in active_apps(wanted):
+            needs = unmet_needs(wanted).get(self.app.name)
+            why = f", which needs {needs}" if needs else ""
+            raise ArgumentError(f"NEWSBOT_APPS leaves out the app {self.app.name}{why}")
 
     def _fail(self, message: str) -> NoReturn:
         """Print an error of Scrapy's own options and exit."""
@@ -231,7 +231,7 @@ class NewsbotCommand(ScrapyCommand):
             return 0
         action, rest = choose(self.actions, args)
         options = make_parser(self.name, action).parse(rest)
-        run: Callable[[Call], int | None] = load(action.run) if isinstance(action.run, str) else action.run
+        run: Callable[[Call], int | None] = action.run if callable(action.run) else load(action.run, self.app)
         call = Call(options, settings, as_json=opts.as_json)
         code = run(call)
         if action.writes and not code:

@@ -15,14 +15,18 @@ from enum import Enum, auto
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from itertools import product
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
-from newsbot.errors import ArgumentError, did_you_mean
+from newsbot.errors import MAX_QUOTE, ArgumentError, UserError, did_you_mean
 
 ENTRY_POINTS = "newsbot.apps"
 """The group of entry points in which other packages name their apps, and the package with newsbot's own."""
 SETTING = "NEWSBOT_APPS"
+UNIQUE = ("commands", "storages", "frontiers", "indexes", "labels", "alert_rules", "repositories", "notes")
+"""Fields of :class:`App` in which no two apps can have the same key."""
 
 
 class Owner(Enum):
@@ -116,10 +120,27 @@ class App:
         return {*self.needs, *(("followers",) if self.followers else ())}
 
 
-def load(place: str) -> Any:
-    """Import and return the object at an import path of the form ``package.module:name``."""
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+def load(place: str, app: App | None = None) -> Any:
+    """Import and return the object at an import path of the form ``package.module:name``.
+
+    ``app`` is the app that names it, if it is not in a field of its :class:`App`. Raises
+    :class:`ArgumentError` if an app names it and it cannot be imported.
+    """
+    try:
+        module, _, name = place.partition(":")
+        return getattr(import_module(module), name)
+    except Exception as error:
+        # The text of an App contains all its import paths.
+        owner = app or next((one for one in known_apps().values() if repr(place) in repr(one)), None)
+        if owner is None or isinstance(error, UserError):
+            raise
+        raise fault_of(owner.name, f"{place} of the app {owner.name}", error) from error
+
+
+def fault_of(app: str, part: str, error: Exception) -> ArgumentError:
+    """Return the error that says why a part of an app cannot be loaded, and what to do."""
+    why = f"{part} cannot be loaded ({type(error).__name__}: {error})"
+    return ArgumentError(f"{why}; correct or uninstall its package, or set {SETTING}=-{app}")
 
 
 @cache
@@ -133,45 +154,59 @@ def known_apps() -> Mapping[str, App]:
     """Return all apps by name, those of newsbot first.
 
     An app of another package that the environment variable NEWSBOT_APPS leaves out is not imported. Raises
-    :class:`ArgumentError` if an app cannot be imported, or has the name or a command of another app.
+    :class:`ArgumentError` if an app cannot be imported, needs an app that does not exist, or has a name of
+    another app (:data:`UNIQUE`).
     """
-    found: dict[str, App] = {}
-    commands = {"crawl": "newsbot"}  # the command of the core, and later those of the apps found so far
-    for module in iter_modules(import_module(ENTRY_POINTS).__path__):
-        if not module.ispkg:
-            continue  # code that several apps share
-        app: App = import_module(f"{ENTRY_POINTS}.{module.name}").APP
-        found[app.name] = app
-        commands |= dict.fromkeys(app.commands, app.name)
+    # The modules that are not packages are code that several apps share.
+    own = [one.name for one in iter_modules(import_module(ENTRY_POINTS).__path__) if one.ispkg]
+    found: dict[str, App] = {name: import_module(f"{ENTRY_POINTS}.{name}").APP for name in own}
     for one in _others():
         package = one.dist.name if one.dist else one.value
         if f"-{one.name}" in _words(os.environ.get(SETTING)):
             continue
         try:
             app = one.load()
-            if not isinstance(app, App):
-                raise TypeError(f"{one.value} is not a newsbot.config.apps.App")
-            if any(len(parts) != 3 for parts in app.commands.values()):
-                raise TypeError("a command has a group, a line of help and the import path of its actions")
+            _check(app, one, found)
         except Exception as error:
-            raise ArgumentError(
-                f"the app {one.name} of the package {package} cannot be loaded "
-                f"({type(error).__name__}: {error}); uninstall the package or set {SETTING}=-{one.name}"
-            ) from error
-        if app.name in found or app.name != one.name:
-            raise ArgumentError(
-                f"the app {app.name} of the package {package}: its entry point {one.name} must have the same "
-                "name, and no other app may have it"
-            )
-        for name in app.commands.keys() & commands.keys():
-            raise ArgumentError(
-                f"the app {app.name} of the package {package}: "
-                f"{commands[name]} already has the command {name}; "
-                f"uninstall the package or set {SETTING}=-{app.name}"
-            )
+            raise fault_of(one.name, f"the app {one.name} of the package {package}", error) from error
         found[app.name] = app
-        commands |= dict.fromkeys(app.commands, app.name)
     return found
+
+
+def _check(app: Any, point: EntryPoint, found: Mapping[str, App]) -> None:
+    """Raise ``TypeError`` or ``ValueError`` unless the object at an entry point is an app that can be used
+    together with those in ``found``."""
+    if not isinstance(app, App):
+        raise TypeError(f"{point.value} is not a newsbot.config.apps.App")
+    for name, hint in get_type_hints(App).items():
+        if not _fits(value := getattr(app, name), hint):
+            comma = "; a tuple of one text has a comma: ('…',)" if isinstance(value, str) else ""
+            raise TypeError(f"{name}={repr(value)[:MAX_QUOTE]}: must be {App.__annotations__[name]}{comma}")
+    if app.name in found or app.name != point.name:
+        raise ValueError(f"name={app.name!r}: must be the name of its entry point, and of no other app")
+    parts = [path.rpartition(".")[0] for paths in app.components.values() for path in paths]
+    for module in (*parts, app.spiders or ENTRY_POINTS):
+        if find_spec(module) is None:
+            raise ValueError(f"there is no module {module}")
+    # Scrapy is not imported, which would take long.
+    scrapys = iter_modules([f"{one}/commands" for one in find_spec("scrapy").submodule_search_locations])  # type: ignore[union-attr]
+    scrapy = App(name="Scrapy", package="scrapy", commands={one.name: ("", "", "") for one in scrapys})
+    for other, kind in product((scrapy, *found.values()), UNIQUE):
+        for name in getattr(other, kind).keys() & getattr(app, kind).keys():
+            raise ValueError(f"{kind}: {other.name} already has {name!r}")
+    for name in set(app.needs) - (names := {*found, *(one.name for one in _others())}):
+        raise ValueError(f"needs={name!r}: is not an app{did_you_mean(name, names)}")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return True if a value has the type of a field of :class:`App`. A list may stand for a tuple."""
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is Mapping:
+        return isinstance(value, Mapping) and all(_fits(one, parts[1]) for one in value.values())
+    if kind is tuple:  # of texts
+        texts = isinstance(value, tuple | list) and all(isinstance(one, str) for one in value)
+        return texts and (... in parts or len(value) == len(parts))
+    return hint is Any or isinstance(value, hint)
 
 
 def active_apps(wanted_apps: Any) -> list[App]:
@@ -180,6 +215,19 @@ def active_apps(wanted_apps: Any) -> list[App]:
     The apps that a named app needs are used too.
     Raises :class:`ArgumentError`.
     """
+    return list(_choose(wanted_apps)[0].values())
+
+
+def unmet_needs(wanted_apps: Any) -> dict[str, str]:
+    """Return the apps that are left out because they need an app that is left out: name -> what it needs.
+
+    Raises :class:`ArgumentError`.
+    """
+    return {name: " and ".join(sorted(needs)) for name, needs in _choose(wanted_apps)[1].items()}
+
+
+def _choose(wanted_apps: Any) -> tuple[dict[str, App], dict[str, set[str]]]:
+    """Return the active apps by name, and for :func:`unmet_needs` the names of apps."""
     known = known_apps()
     words = _words(wanted_apps)
     # An app that the environment variable leaves out is not among the known apps.
@@ -192,10 +240,11 @@ def active_apps(wanted_apps: Any) -> list[App]:
     while more := {need for name in wanted & known.keys() for need in known[name].required} - wanted:
         wanted |= more
     left = {name: app for name, app in known.items() if name in wanted and f"-{name}" not in words}
-    while without := [name for name, app in left.items() if app.required - left.keys()]:
-        for name in without:
-            del left[name]
-    return list(left.values())
+    unmet: dict[str, set[str]] = {}
+    while without := {name: needs for name, app in left.items() if (needs := app.required - left.keys())}:
+        unmet |= without
+        left = {name: app for name, app in left.items() if name not in without}
+    return left, unmet
 
 
 def open_readers(wanted_apps: Any) -> list[Any]:
@@ -219,9 +268,7 @@ def backend(kind: str, address: str) -> Any:
     ``kind`` is ``storages``, ``frontiers`` or ``indexes``. NEWSBOT_APPS leaves out no backend, because the
     address has chosen it. The first app, which is newsbot's own, reports schemes that no app knows.
     """
-    places: dict[str, str] = {}
-    for app in known_apps().values():
-        places |= getattr(app, kind)
+    places = {key: place for app in known_apps().values() for key, place in getattr(app, kind).items()}
     return load(places.get(address.partition("://")[0], next(iter(places.values()))))
 
 

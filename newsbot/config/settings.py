@@ -27,7 +27,7 @@ import yaml
 
 from newsbot import __version__
 from newsbot.clock import parse_duration
-from newsbot.config.apps import known_apps
+from newsbot.config.apps import fault_of, known_apps
 from newsbot.errors import ArgumentError, did_you_mean
 
 if TYPE_CHECKING:
@@ -238,10 +238,15 @@ def _sections() -> Iterator[Section]:
     # CSafeLoader is missing if PyYAML was built without libyaml.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for app, package in (("", "newsbot.config"), *_packages_with_settings()):
-        text = files(package).joinpath("settings.yaml").read_text(encoding="utf-8")
-        for one in yaml.load(text, loader):  # noqa: S506  (both loaders are safe)
-            own = tuple(_setting(**each) for each in one["settings"])
-            yield Section(one["title"], own, one.get("text", ""), app)
+        try:
+            text = files(package).joinpath("settings.yaml").read_text(encoding="utf-8")
+            for one in yaml.load(text, loader):  # noqa: S506  (both loaders are safe)
+                own = tuple(_setting(**each) for each in one["settings"])
+                yield Section(one["title"], own, one.get("text", ""), app)
+        except Exception as error:
+            if not app:
+                raise
+            FAULTS.append(fault_of(app, f"the file settings.yaml of the app {app}", error))
 
 
 def _packages_with_settings() -> list[tuple[str, str]]:
@@ -251,6 +256,8 @@ def _packages_with_settings() -> list[tuple[str, str]]:
         return []
 
 
+FAULTS: list[ArgumentError] = []
+"""Why the settings of apps cannot be read. Scrapy imports the settings before an error can be reported."""
 SECTIONS = tuple(_sections())
 SETTINGS = {setting.name: setting for section in SECTIONS for setting in section.settings}
 """All settings by name."""
@@ -321,6 +328,8 @@ def check_settings(settings: SettingsLike) -> None:
 
     Raises :class:`ArgumentError` for the first fault.
     """
+    for fault in FAULTS:
+        raise fault
     for name in SETTINGS:
         value_of(settings, name)
     if path := settings.get("LOG_FILE"):

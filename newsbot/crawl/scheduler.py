@@ -32,6 +32,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from newsbot.backends import ignored_settings
+from newsbot.config.apps import unmet_needs
 from newsbot.config.settings import ASK_FOR_CONTACT
 from newsbot.crawl.assembly import Component, Crawl
 from newsbot.crawl.backend_calls import LONGEST, TURN
@@ -194,6 +195,9 @@ class FrontierScheduler(Component, BaseScheduler):
             logger.warning("setting not used name=%s; see docs/settings.md, REDIS_URL", name)
         for name, why in not_used(self.crawler.settings):
             logger.warning("setting not used name=%s; %s", name, why)
+        if unmet := unmet_needs(self.crawler.settings.get("NEWSBOT_APPS")):
+            apps = ", ".join(f"{name} (needs {needs})" for name, needs in unmet.items())
+            logger.info("apps not used because NEWSBOT_APPS leaves out what they need: %s", apps)
         return deferred_from_coro(self._open())
 
     async def _open(self) -> None:

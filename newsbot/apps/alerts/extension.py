@@ -72,6 +72,7 @@ from newsbot.errors import ArgumentError, DataError, UserError
 from newsbot.extensions import Extension
 from newsbot.frontier.base import Frontier, owner_name
 from newsbot.pages.rules.rule import Rule
+from newsbot.spiders.news import NewsSpider
 from newsbot.storage.articles import Changes
 from newsbot.storage.base import Storage
 
@@ -603,10 +604,11 @@ class Alerts(Extension):
         self._due = 0.0
 
     def spider_opened(self, spider: Spider) -> None:
-        """Start the checks, if this is the spider ``news`` and the crawl stores its results."""
+        """Start the checks, if this is a news crawl and it stores its results."""
         crawl = Crawl.of(self.crawler)
         context = self._context = crawl.context
-        if spider.name != "news" or crawl.scope.arguments.dry_run or not context.is_open:
+        stores = isinstance(spider, NewsSpider) and not crawl.scope.arguments.dry_run
+        if not stores or not context.is_open:
             return
         self._watch = Watch(
             context.storage, context.frontier, self.options, owner=crawl.owner, clock=context.clock

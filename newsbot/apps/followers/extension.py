@@ -9,6 +9,7 @@ from scrapy import Spider
 from newsbot.apps.followers.following import FollowerThread
 from newsbot.crawl.assembly import Crawl
 from newsbot.extensions import Extension
+from newsbot.spiders.news import NewsSpider
 
 
 class Followers(Extension):
@@ -17,7 +18,7 @@ class Followers(Extension):
     def spider_opened(self, spider: Spider) -> None:
         """Start the followers, if this is a news crawl that stores articles."""
         crawl = Crawl.of(self.crawler)
-        if spider.name != "news" or crawl.scope.arguments.dry_run or not crawl.context.is_open:
+        if not isinstance(spider, NewsSpider) or crawl.scope.arguments.dry_run or not crawl.context.is_open:
             return
         thread = FollowerThread(self.crawler.settings)
         thread.start()

@@ -245,7 +245,8 @@ class FollowerRun:
             until=0.0,
         )
         if failed.fault != state.fault:  # the same fault is logged once
-            logger.error("follower=%s fault=%s; it is tried again", self.name, failed.fault)
+            bug = None if isinstance(error, UserError) else error  # its traceback shows the line to correct
+            logger.error("follower=%s fault=%s; it is tried again", self.name, failed.fault, exc_info=bug)
         self._record(note, failed)
         return Step.WAITING
 
@@ -292,14 +293,24 @@ def renew(settings: SettingsLike, runs: Iterable[FollowerRun]) -> None:
 def open_followers(settings: SettingsLike, *, machine: bool) -> dict[str, Follower]:
     """Return the followers of the active apps by name; with ``machine`` also those of this machine.
 
-    A function of an app that fails is logged, and the followers of the other apps are returned. Raises
+    A function of an app that fails is logged, and the followers of the other apps are returned. If two
+    followers have the same name, the second one is logged and left out. Raises
     :class:`newsbot.errors.ArgumentError` if NEWSBOT_APPS is not valid.
     """
     found: dict[str, Follower] = {}
+    owners: dict[str, str] = {}
     for app in active_apps(settings.get("NEWSBOT_APPS")):
         for place in (*app.followers, *(app.machine_followers if machine else ())):
             try:
-                found |= load(place)(settings)
+                for name, follower in load(place)(settings).items():
+                    if name in owners:
+                        logger.error(
+                            "a follower of the app %s does not run: the app %s has a follower with the same "
+                            "name %s; rename one of them",
+                            *(app.name, owners[name], name),
+                        )
+                        continue
+                    found[name], owners[name] = follower, app.name
             except UserError as error:
                 logger.error("the followers of the app %s do not run: %s", app.name, error)
             except Exception:
