@@ -287,6 +287,31 @@ def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path)
     assert "write mongodb://host:27017/newsbot" in unknown.err
 
 
+def test_a_storage_of_another_package_is_crawled_into(app):
+    address = f"file://{app.folder / 'news.db'}"
+    crawl = app.run("crawl", "news", MONGO_URI=address)
+    assert crawl.code == 0, crawl.err
+    assert "Traceback" not in crawl.err
+    assert len(app.run("headlines", MONGO_URI=address).out.splitlines()) == 2
+
+
+def test_a_storage_that_fails_while_the_crawl_opens_is_closed(app):
+    (app.folder / "mine/storage.py").write_text(
+        FILES["mine/storage.py"]
+        .replace("    return SqliteStorage", "    storage = SqliteStorage")
+        .replace(
+            "import SqliteStorage\n", "import SqliteStorage\nfrom newsbot.errors import DataUnavailable\n"
+        )
+        + "    storage.notes.all = fail\n    return storage\n\n\n"
+        "def fail(*names):\n    raise DataUnavailable('the disk is away')\n"
+    )
+    crawl = app.run("crawl", "news", MONGO_URI=f"file://{app.folder / 'news.db'}")
+    assert crawl.code == 1
+    assert "data unavailable fault=the disk is away" in crawl.err
+    assert "Traceback" not in crawl.err
+    assert "Spider closed (data_unavailable)" in crawl.err
+
+
 def test_a_repository_of_another_package_is_stored_and_moved(crawled, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(crawled.folder))
     mine, picks = import_module("mine.app").APP, import_module("mine.picks")
