@@ -287,6 +287,31 @@ def test_a_storage_of_another_package_is_chosen_by_its_scheme(crawled, tmp_path)
     assert "write mongodb://host:27017/newsbot" in unknown.err
 
 
+def test_a_storage_of_another_package_is_crawled_into(app):
+    address = f"file://{app.folder / 'news.db'}"
+    crawl = app.run("crawl", "news", MONGO_URI=address)
+    assert crawl.code == 0, crawl.err
+    assert "Traceback" not in crawl.err
+    assert len(app.run("headlines", MONGO_URI=address).out.splitlines()) == 2
+
+
+def test_a_storage_that_fails_while_the_crawl_opens_is_closed(app):
+    (app.folder / "mine/storage.py").write_text(
+        FILES["mine/storage.py"]
+        .replace("    return SqliteStorage", "    storage = SqliteStorage")
+        .replace(
+            "import SqliteStorage\n", "import SqliteStorage\nfrom newsbot.errors import DataUnavailable\n"
+        )
+        + "    storage.notes.all = fail\n    return storage\n\n\n"
+        "def fail(*names):\n    raise DataUnavailable('the disk is away')\n"
+    )
+    crawl = app.run("crawl", "news", MONGO_URI=f"file://{app.folder / 'news.db'}")
+    assert crawl.code == 1
+    assert "data unavailable fault=the disk is away" in crawl.err
+    assert "Traceback" not in crawl.err
+    assert "Spider closed (data_unavailable)" in crawl.err
+
+
 def test_a_repository_of_another_package_is_stored_and_moved(crawled, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(crawled.folder))
     mine, picks = import_module("mine.app").APP, import_module("mine.picks")
@@ -321,6 +346,42 @@ def test_a_reader_of_another_package_reads_its_kind_of_source(app, site):
     crawl = app.run("crawl", "news")
     assert crawl.code == 0, crawl.err
     assert app.world.urls() == [f"{HOST}/story/1"]
+
+
+def test_a_fault_of_a_reader_is_an_error_of_its_source(app, site):
+    app.world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/api/posts\n")
+    site.page(f"{HOST}/api/posts", '[{"title": "A post without an address"}]')
+    crawl = app.run("crawl", "news")
+    assert f"reader=mine.reader.Posts failed url={HOST}/api/posts error=KeyError: 'address'" in crawl.err
+    reader = app.folder / "mine/reader.py"
+    reader.write_text(
+        FILES["mine/reader.py"].replace("ttl=60.0", 'ttl="soon"').replace('post["address"]', "'/a'")
+    )
+    wrong = app.run("crawl", "news", NEWSBOT_DATA=str(app.folder / "other"))
+    assert "reader=mine.reader.Posts failed" in wrong.err
+    assert "ttl is 'soon'" in wrong.err
+    for done in (crawl, wrong):
+        assert "Traceback" not in done.err
+        assert "errors=1" in done.err
+    reader.write_text(FILES["mine/reader.py"].replace("READER = Posts()", "READER = Posts"))
+    refused = app.run("crawl", "news")
+    assert refused.code != 0
+    assert "the app mine: mine.reader:READER must be an object (not a class)" in refused.err
+    assert "Traceback" not in refused.err
+
+
+def test_the_project_can_be_installed_after_a_crawl(app):
+    for name in ("data", "rules", "out"):
+        (app.folder / name).mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "import setuptools; setuptools.setup()", "egg_info"],
+        cwd=app.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (app.folder / "mine.egg-info/top_level.txt").read_text() == "mine\n"
 
 
 def test_an_alert_rule_of_another_package_is_applied(crawled):

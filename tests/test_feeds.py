@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from copy import copy
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from newsbot.items import Kind, Where
+from newsbot.errors import ArgumentError
+from newsbot.items import Kind, Link, Where
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, FeedError, Hub, parse_feed
-from newsbot.pages.discovery.reader import BUILT_IN, SourceReader, read_source
+from newsbot.pages.discovery.reader import BUILT_IN, SourceReader, checked, read_source
+from newsbot.pages.discovery.sitemaps import Child, Sitemap
 
 DATA = Path(__file__).parent / "data" / "feeds"
 NOW = datetime(2025, 1, 2, tzinfo=UTC)
@@ -421,14 +427,76 @@ def test_a_feed_inside_a_page_that_has_nothing_else() -> None:
         assert [link.url for link in parse(page).links] == ["https://a.example/1"]
 
 
-def test_a_reader_that_raises_anything_is_an_invalid_feed(caplog):
-    class Broken(SourceReader):
-        def recognises(self, url, content_type, body):
-            return True
+class Odd(SourceReader):
+    """A reader whose answers are those of two functions."""
 
-        def read(self, body, url, content_type, dates):
-            return body["posts"]
+    def __init__(self, read: Callable[[], Any], recognises: Callable[[], bool] = lambda: True) -> None:
+        self._read, self._recognises = read, recognises
 
-    with pytest.raises(FeedError):
-        read_source([Broken(), *BUILT_IN], b"{}", "https://news.example/api", "", SiteDates())
-    assert "reader=Broken failed url=https://news.example/api" in caplog.text
+    def recognises(self, url: str, content_type: str, body: bytes) -> bool:
+        return self._recognises()
+
+    def read(self, body: bytes, url: str, content_type: str, dates: SiteDates) -> Any:
+        return self._read()
+
+
+def fails() -> Any:
+    raise KeyError("posts")
+
+
+def link(**more: Any) -> Feed:
+    return Feed(links=[Link(**{"url": "https://news.example/1", "where": Where.FEED, **more})])
+
+
+@pytest.mark.parametrize(
+    ("reader", "error"),
+    [
+        (Odd(fails), "KeyError: 'posts'"),
+        (Odd(Feed, fails), "KeyError: 'posts'"),
+        (Odd(lambda: None), "TypeError: the result of read() is None, not <class 'newsbot."),
+        (Odd(list), "TypeError: the result of read() is [], not <class 'newsbot."),
+        (Odd(lambda: Feed(links=["https://news.example/1"])), "links[0] is 'https://news.example/1', not"),  # type: ignore[list-item]
+        (Odd(lambda: Feed(links=None)), "links is None, not <class 'list'>"),  # type: ignore[arg-type]
+        (Odd(lambda: Feed(ttl="soon")), "ttl is 'soon', not <class 'float'>"),  # type: ignore[arg-type]
+        (Odd(lambda: Sitemap(children=["a"])), "children[0] is 'a', not"),  # type: ignore[list-item]
+        (Odd(lambda: link(url=None)), "links[0].url is None, not <class 'str'>"),
+        (Odd(lambda: link(kind="article")), "links[0].kind is 'article', not <class 'newsbot.items.Kind'>"),
+        (Odd(lambda: link(published_at="today")), "links[0].published_at is 'today', not"),
+        (Odd(lambda: link(published_at=datetime(2025, 1, 2))), "'datetime.datetime'> with tzinfo"),
+        (Odd(lambda: link(authors=[1])), "links[0].authors is [1], not <class 'tuple'>"),
+        (Odd(lambda: link(media=("a.png",))), "links[0].media[0] is 'a.png', not"),
+    ],
+)
+def test_a_fault_of_a_reader_is_an_invalid_feed_and_names_the_reader(caplog, reader, error):
+    others = [Odd(Feed, lambda: False), reader, *BUILT_IN]
+    with caplog.at_level("INFO"), pytest.raises(FeedError):
+        read_source(others, b"{}", "https://news.example/api", "", SiteDates())
+    [record] = caplog.records
+    assert "reader=tests.test_feeds.Odd failed url=https://news.example/api" in record.getMessage()
+    assert error in record.getMessage()
+    assert record.exc_info is None
+
+
+def test_all_that_a_reader_may_return_is_accepted():
+    given = [
+        link(
+            published_at=NOW, kind=Kind.ARTICLE, authors=("Ann",), media=({"type": "image", "url": "a.png"},)
+        ),
+        Feed(ttl=60, skip_hours=frozenset({3}), hubs=[Hub("https://hub.example/", "websub")]),
+        Sitemap(children=[Child("https://news.example/more.xml", NOW)]),
+    ]
+    for one in given:
+        found = read_source([Odd(partial(copy, one)), *BUILT_IN], b"{}", URL, "", SiteDates())
+        assert found == one
+
+
+@pytest.mark.parametrize(
+    "kind", ["api", Kind("items", like=Kind.ARTICLE), Kind("lists", like=Kind.SECTION), None]
+)
+def test_readers_are_objects_with_a_kind_of_a_listing(kind):
+    reader = Odd(Feed)
+    assert checked(reader, "mine:READER") is reader
+    reader.kind = kind
+    for wrong in (reader, Odd, None):
+        with pytest.raises(ArgumentError, match=r"^mine:READER must be an object \(not a class\)"):
+            checked(wrong, "mine:READER")

@@ -40,7 +40,7 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        59_442, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        59_482, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "core_lines": Count(16_000, 16_000, "lines of code of the core"),
     "library_lines": Count(11_657, 10_500, "lines of code of the library, newsbot/pages/"),

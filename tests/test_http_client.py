@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socketserver
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -89,6 +91,38 @@ def test_the_host_does_not_rest_after_a_damaged_head(site, world):
     assert world.urls() == [f"{HOST}/story/0", f"{HOST}/story/2"]
     assert crawl.stat("errors/bad_head") == 1
     assert crawl.stat("backed_off") == 0
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Connection: close\r\n\r\n",
+        b"\r\nno such file",
+        b"Content-Length: 4\r\n\r\nnone",
+        b"Transfer-Encoding: chunked\r\n\r\n4\r\nnone\r\n0\r\n\r\n",
+    ],
+)
+def test_an_error_page_instead_of_robots_txt_is_no_fault_however_it_ends(world, rest):
+    asked = []
+
+    class Site(socketserver.StreamRequestHandler):
+        def handle(self):
+            asked.append(self.rfile.readline())
+            while self.rfile.readline().strip():
+                pass
+            self.wfile.write(b"HTTP/1.1 404 Not Found\r\n" + rest)
+
+    world.rule("news.test", f"domain: news.test\nfeeds: {HOST}/feed.xml\n")
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Site) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            crawl = world.crawl(http_proxy=f"http://127.0.0.1:{server.server_address[1]}")
+        finally:
+            server.shutdown()
+    assert f"GET {HOST}/robots.txt HTTP/1.1\r\n".encode() in asked
+    assert crawl.code == 0, crawl.err
+    assert "CRITICAL" not in crawl.err
+    assert "Traceback" not in crawl.err
 
 
 @pytest.mark.parametrize(

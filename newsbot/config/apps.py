@@ -250,10 +250,11 @@ def _choose(wanted_apps: Any) -> tuple[dict[str, App], dict[str, set[str]]]:
 def open_readers(wanted_apps: Any) -> list[Any]:
     """Return the readers of sources (:class:`newsbot.pages.discovery.reader.SourceReader`).
 
-    The readers of the active apps come before those of feeds and sitemaps.
+    The readers of the active apps come before those of feeds and sitemaps. Raises :class:`ArgumentError`.
     """
-    built_in = load("newsbot.pages.discovery.reader:BUILT_IN")
-    return [*(load(place) for app in active_apps(wanted_apps) for place in app.readers), *built_in]
+    built_in, checked = (load(f"newsbot.pages.discovery.reader:{name}") for name in ("BUILT_IN", "checked"))
+    named = [(place, app.name) for app in active_apps(wanted_apps) for place in app.readers]
+    return [*(checked(load(place), f"the app {name}: {place}") for place, name in named), *built_in]
 
 
 def open_documents(wanted_apps: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from collections import ChainMap
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import Self, cast
+from typing import Self, TypeVar, cast
 
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
@@ -44,7 +44,7 @@ from newsbot.crawl.scope import Arguments, Removals, Scope
 from newsbot.crawl.sources import Hubs, PagePrices, PollBudget, RecrawlPolicies, SourceRegistry
 from newsbot.dedup.index import NearIndex
 from newsbot.errors import DataError
-from newsbot.frontier.base import LeanFrontier, owner_name
+from newsbot.frontier.base import Frontier, LeanFrontier, owner_name
 from newsbot.items import ArticleFilter, PageRecord
 from newsbot.pages.rules import RuleSet
 from newsbot.ranking.url_learning import session_keys
@@ -59,6 +59,8 @@ LEAST_INDEXED = 0.25
 
 Even a complete index does not have all texts, because short texts are left out.
 """
+
+_Backend = TypeVar("_Backend", Frontier, Storage, NearIndex)
 
 
 def notice_lost_index(storage: Storage, index: NearIndex, now: float) -> None:
@@ -263,19 +265,34 @@ class Crawl:
             settings = ChainMap(
                 {"NEWSBOT_DATA": self._throwaway.name, "REDIS_URL": "", "MONGO_URI": ""}, self._settings
             )
+        redis, mongo = settings.get("REDIS_URL"), settings.get("MONGO_URI")
         # If the second or third backend cannot be opened, the backends before it are closed again.
-        aside, redis, mongo = self.context.calls.aside, settings.get("REDIS_URL"), settings.get("MONGO_URI")
-        with ExitStack() as opened:
+        with ExitStack() as stack:
             if self._throwaway is not None:
-                opened.callback(self._throwaway.cleanup)
-            frontier = aside(partial(backends.open_frontier, settings, self.context.clock), local=not redis)
-            opened.callback(frontier.close)
-            storage = aside(partial(backends.open_storage, settings, hurried=True), local=not mongo)
-            opened.callback(storage.close)
-            index = aside(partial(backends.open_index, settings), local=not redis)
-            opened.callback(index.close)
+                stack.callback(self._throwaway.cleanup)
+            frontier = self._open(redis, partial(backends.open_frontier, settings, self.context.clock), stack)
+            storage = self._open(mongo, partial(backends.open_storage, settings, hurried=True), stack)
+            index = self._open(redis, partial(backends.open_index, settings), stack)
             self.context.use(frontier, storage, index)
-            opened.pop_all()  # all backends are open, so none is closed here; close() does it
+            stack.pop_all()  # all backends are open, so none is closed here; close() does it
+
+    def _open(self, address: str | None, work: Callable[[], _Backend], stack: ExitStack) -> _Backend:
+        """Open a backend; ``stack`` will close it. A backend with an address is opened in a thread.
+
+        Only an open backend can say that it is a file. A file is then opened again in this thread, because
+        SQLite allows only the thread that has opened a file to use it.
+        """
+
+        def in_thread() -> _Backend | None:
+            backend = work()
+            if not backend.is_local:
+                return backend
+            backend.close()
+            return None
+
+        backend = (self.context.calls.aside(in_thread) if address else None) or work()
+        stack.callback(backend.close)
+        return backend
 
     def _pages_of(self, keys: list[bytes]) -> dict[bytes, PageRecord]:
         return self.context.storage.pages.get(keys)

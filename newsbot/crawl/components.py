@@ -16,7 +16,7 @@ from scrapy.spiderloader import get_spider_loader
 
 from newsbot import backends
 from newsbot.clock import system_clock, utc
-from newsbot.config.apps import active_apps, load
+from newsbot.config.apps import active_apps, load, open_readers
 from newsbot.config.settings import ONE_PAGE, SECTIONS, check_parts, defaults, user_agent
 from newsbot.crawl.credentials import credentials_of
 from newsbot.crawl.scope import Arguments, arguments_for, check_scope
@@ -209,6 +209,7 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
     """
     check_parts(settings)
     apps = active_apps(settings.get("NEWSBOT_APPS"))
+    open_readers(settings.get("NEWSBOT_APPS"))
     spider: Any = get_spider_loader(settings).load(words[0])
     read = getattr(spider, "read_arguments", None)
     arguments = Arguments() if read is None else read(spider_arguments, utc(system_clock()))

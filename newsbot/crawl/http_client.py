@@ -107,6 +107,12 @@ class Client(http11._LenientHTTP11ClientProtocol):  # noqa: SLF001
             self.abort()  # type: ignore[no-untyped-call]
         return response
 
+    def _finishResponse_ABORTING(self, rest: bytes) -> None:  # noqa: N802 (Twisted)
+        """Do nothing at the end of a body that is dropped, as when it ends with the connection.
+
+        Twisted calls the method for the state of the connection, and has none for this state.
+        """
+
     def _give_up(self, failure: Any) -> Any:
         self.abort()  # type: ignore[no-untyped-call]
         return failure

@@ -279,6 +279,8 @@ class FrontierScheduler(Component, BaseScheduler):
             planned.cancel()
         if not self._context.is_open:
             return
+        if not hasattr(self, "recovery"):  # the opening failed when the backends were open already
+            self._begin()
         if reason in ("finished", "no_network") and (fault := self._reachability.fault) is not None:
             self._context.stats.set_value(UNREACHABLE, fault)
         # A closing crawl cannot try again later, so each write is tried once, even during an outage.

@@ -16,12 +16,13 @@ import logging
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
-from newsbot.items import Kind
+from newsbot.errors import ArgumentError
+from newsbot.items import Kind, Link, Medium
 from newsbot.pages.discovery.dates import SiteDates
-from newsbot.pages.discovery.feeds import Feed, FeedError, SourceError, parse_feed
-from newsbot.pages.discovery.sitemaps import Sitemap, parse_sitemap
+from newsbot.pages.discovery.feeds import Feed, FeedError, Hub, SourceError, parse_feed
+from newsbot.pages.discovery.sitemaps import Child, Sitemap, parse_sitemap
 from newsbot.pages.text.codings import gunzip
 
 HTML = "text/html; charset=utf-8"
@@ -127,6 +128,14 @@ BUILT_IN: tuple[SourceReader, ...] = (Sitemaps(), Feeds())
 """The readers of all crawls, after those of apps."""
 
 
+def checked(reader: object, place: str) -> SourceReader:
+    """Return the reader at ``place``. Raises :class:`ArgumentError` if it is no reader of sources."""
+    if isinstance(reader, SourceReader) and isinstance(reader.kind, Kind) and reader.kind.is_listing:
+        return reader
+    wanted = "an object (not a class) of a SourceReader whose kind is a Kind like feed or sitemap"
+    raise ArgumentError(f"{place} must be {wanted}; it is {reader!r:.80}")
+
+
 def claiming(readers: Sequence[SourceReader], url: str) -> SourceReader | None:
     """Return the reader of a feed by its address; None if the address does not tell."""
     return next((one for one in readers if one.claims(url)), None)
@@ -155,13 +164,39 @@ def read_source(
     """
     chosen = readers[-1]
     try:
-        chosen = recognising(readers[:-1], url, content_type, body) or chosen
-        return chosen.read(body, url, content_type, dates)
+        # ``chosen`` is the first reader that recognises the source, or the one that raises an error.
+        any((chosen := one) is readers[-1] or one.recognises(url, content_type, body) for one in readers)
+        read = chosen.read(body, url, content_type, dates)
+        return read if chosen in BUILT_IN else _checked(read, Sitemap if isinstance(read, Sitemap) else Feed)
     except SourceError:
         raise
     except Exception as error:
-        logging.getLogger(__name__).exception("reader=%s failed url=%s", type(chosen).__name__, url)
+        logger, name = logging.getLogger(__name__), f"{type(chosen).__module__}.{type(chosen).__qualname__}"
+        logger.error("reader=%s failed url=%s error=%s: %s", name, url, type(error).__name__, error)
+        logger.debug("reader=%s failed", name, exc_info=True)
         raise FeedError("not_a_feed") from error
+
+
+_HINTS: dict[Any, dict[str, Any]] = {one: get_type_hints(one) for one in (Feed, Sitemap, Link, Hub, Child)}
+
+
+def _checked(value: Any, hint: Any, place: str = "the result of read()") -> Any:
+    """Return a value of the result of a reader. Raises ``TypeError`` if its type is not the declared one.
+
+    Otherwise the crawl would fail later, at a place that does not name the reader.
+    """
+    if type(None) in get_args(hint):  # e.g. str | None
+        hint = type(None) if value is None else get_args(hint)[0]
+    kind: Any = get_origin(hint) or hint
+    allowed: Any = {float: float | int, Literal: str, Medium: dict}.get(kind, kind)
+    # A time without a zone cannot be compared with the times of a crawl.
+    if not isinstance(value, allowed) or getattr(value, "tzinfo", 0) is None:
+        raise TypeError(f"{place} is {value!r:.80}, not {kind}{' with tzinfo' * hasattr(kind, 'tzinfo')}")
+    for number, one in enumerate(value if kind in (list, tuple, frozenset) else ()):
+        _checked(one, get_args(hint)[0], f"{place}[{number}]")
+    for name, declared in _HINTS.get(kind, {}).items():
+        _checked(getattr(value, name), declared, f"{place}.{name}")
+    return value
 
 
 # Matches declarations, comments and a DOCTYPE, then <rss>, <atom:feed>, <urlset> and so on. "{0,20}+" is
