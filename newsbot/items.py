@@ -613,25 +613,3 @@ class ArticleFilter:
         """Convert the domain to ASCII, which is the form in the storage."""
         if self.source:
             object.__setattr__(self, "source", ascii_host(self.source))
-
-
-MAX_POSITIONS = 1000
-"""Maximum number of stored positions of one text on a page. Further positions are only counted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """One hit: a place in the visible text of a page where a searched text was found."""
-
-    start: int
-    """The position of the first character of the hit, counted from 0."""
-    end: int
-    """The position of the first character after the hit."""
-    line: int
-    """The line number, counted from 1."""
-    before: str = ""
-    """The characters before the hit, with spaces for line breaks."""
-    found: str = ""
-    """The hit as it is on the page."""
-    after: str = ""
-    """The characters after the hit, with spaces for line breaks."""

@@ -17,8 +17,9 @@ from typing import Final
 import numpy as np
 
 from newsbot.apps.search.usefulness import weights
+from newsbot.apps.simulator.site_world import PollPolicy
 from newsbot.apps.simulator.strategies import MinifluxType, NutchType
-from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, Rows
 from newsbot.recrawl.policies import Controller, Rates, SquareRootIndex
 
 HOURS, DAYS = 24, 7

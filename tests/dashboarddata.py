@@ -14,8 +14,9 @@ from newsbot.apps.alerts.saved import save
 from newsbot.apps.monitor.report import site_report
 from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, keep_report, searches_of
 from newsbot.apps.operations.notifier_trust import TRUST, Trust
+from newsbot.apps.search.phrases import Position
 from newsbot.frontier.base import Entry
-from newsbot.items import Article, Kind, PageRecord, Position
+from newsbot.items import Article, Kind, PageRecord
 from newsbot.storage.articles import story_id
 from newsbot.storage.base import SiteRecord, SourceRecord, Storage
 from newsbot.urls import canonicalize, fingerprint, host_key

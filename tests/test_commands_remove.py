@@ -19,10 +19,11 @@ from newsbot.apps.monitor.results import (
     searches_of,
 )
 from newsbot.apps.operations import remove as removing
+from newsbot.apps.search.phrases import Position
 from newsbot.apps.web.push import PushedTexts
 from newsbot.dedup.index import signature
 from newsbot.dedup.sqlite import SqliteIndex
-from newsbot.items import Kind, PageRecord, Position
+from newsbot.items import Kind, PageRecord
 from newsbot.pages.rules import RuleSet
 from newsbot.sites.pauses_and_removals import RemovalNotes, within
 from newsbot.storage.base import SiteRecord, SourceRecord

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from newsbot.apps.operations.explain import reason_text
+from newsbot.apps.operations.remove import keep_out
 from newsbot.backends import open_frontier, open_storage
 from newsbot.frontier.base import Entry
 from newsbot.items import Kind, PageRecord
-from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.base import SourceRecord
 from newsbot.urls import fingerprint
 from tests.commandline import Place, article

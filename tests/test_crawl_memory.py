@@ -10,7 +10,7 @@ import pytest
 
 _WORK = """
 import resource, sys, threading
-from newsbot.crawl.memory import keep_free
+from newsbot.apps.web.service import keep_free
 if sys.argv[1] == "keep":
     assert keep_free(32 * 2**20)
 
@@ -19,10 +19,11 @@ def work():
         pieces = [bytearray(100_000) for _ in range(40)]  # 4 MB, below the size that is mapped alone
         del pieces
 
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 thread = threading.Thread(target=work)
 thread.start()
 thread.join()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 

@@ -16,9 +16,9 @@ from pymongo import MongoClient
 from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.monitor.results import CheckedPage, checks_of, kept_report
 from newsbot.apps.monitor.spiders import _linked, parse_monitoring
+from newsbot.apps.operations.remove import keep_out
 from newsbot.errors import ArgumentError
 from newsbot.items import EventKind, Kind, PageRecord
-from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.urls import canonicalize, fingerprint
 from testbed.messages import Answer, Request
 from testbed.mockserver import HTML, MockServer

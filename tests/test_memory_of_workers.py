@@ -29,7 +29,7 @@ def test_free_memory_is_returned_to_the_system(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_memory_is_not_trimmed_without_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
-    heap._function.cache_clear()
+    heap.libc_function.cache_clear()
     monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
     assert not heap.trim()
-    heap._function.cache_clear()
+    heap.libc_function.cache_clear()

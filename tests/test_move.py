@@ -23,12 +23,13 @@ from newsbot.apps.demo.check import compare
 from newsbot.apps.mongodb.storage import MongoStorage
 from newsbot.apps.monitor.results import SearchResult, checks_of, searches_of
 from newsbot.apps.redis.frontier import RedisFrontier
+from newsbot.apps.search.phrases import Position
 from newsbot.apps.transfer.copies import copies_of
 from newsbot.apps.transfer.copies_mongodb import MongoCopies
 from newsbot.crawl.entries import entry_again
 from newsbot.frontier.base import ASIDE, Entry, owner_name
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.items import Kind, Position
+from newsbot.items import Kind
 from newsbot.storage.base import Poll, SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.demoweb.server import DemoServer

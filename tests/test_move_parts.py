@@ -15,6 +15,7 @@ from rich.console import Console
 
 from newsbot.apps.monitor.results import PageCheck, SearchResult, checks_of, searches_of
 from newsbot.apps.redis.frontier import RedisFrontier
+from newsbot.apps.search.phrases import Position
 from newsbot.apps.transfer.command import Journal, _place, bars, compare_all, copy_all
 from newsbot.apps.transfer.copies import Choice, Side
 from newsbot.cli.terminal import lines
@@ -24,7 +25,7 @@ from newsbot.crawl.recovery import Refill
 from newsbot.dedup.sqlite import SqliteIndex
 from newsbot.frontier.base import Lease
 from newsbot.frontier.sqlite.frontier import SqliteFrontier
-from newsbot.items import Kind, PageRecord, Position
+from newsbot.items import Kind, PageRecord
 from newsbot.storage.base import SiteRecord, SourceRecord
 from newsbot.storage.sqlite import SqliteStorage
 from testbed.redisserver import RedisServer, need_redis

@@ -9,6 +9,7 @@ from itertools import permutations
 import pytest
 from scrapy.exceptions import DropItem
 
+from newsbot.apps.operations.remove import keep_out
 from newsbot.dedup.index import signature
 from newsbot.items import Reason
 from newsbot.pages.extraction.addresses import adds_parameters
@@ -16,7 +17,6 @@ from newsbot.pipelines.exact import ExactDuplicatePipeline
 from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
-from newsbot.sites.pauses_and_removals import keep_out
 from newsbot.storage.articles import story_id
 from newsbot.urls import fingerprint
 from tests.builders import fill, make_article

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsbot.apps.simulator.site_world import PollPolicy
 from newsbot.apps.simulator.strategies import MinifluxType, NutchType
-from newsbot.recrawl.planning import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.planning import DAY, HOUR, LONGEST, SHORTEST, Array, Polled, Rows
 from newsbot.recrawl.policies import Controller, Rhythm, SquareRootIndex
 
 MONDAY = 1_799_625_600.0

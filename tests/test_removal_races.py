@@ -18,6 +18,7 @@ from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 
 from newsbot.apps.archive.middleware import _exchange, open_archive
+from newsbot.apps.operations.remove import keep_out
 from newsbot.apps.transfer.copies import copies_of
 from newsbot.backends import open_frontier, open_index, open_storage
 from newsbot.crawl.visit import EXCHANGE_KEY, keep_page
@@ -25,7 +26,7 @@ from newsbot.pipelines.near import NearDuplicatePipeline
 from newsbot.pipelines.store import StorePipeline
 from newsbot.pipelines.validate import ValidatePipeline
 from newsbot.ranking.url_learning import NOTE_KIND as LESSONS
-from newsbot.sites.pauses_and_removals import REFRESH, RemovalNotes, keep_out
+from newsbot.sites.pauses_and_removals import REFRESH, RemovalNotes
 from newsbot.sites.texts import NOTE_KIND as LINES
 from newsbot.urls import fingerprint
 from testbed.messages import Answer

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsbot.apps.search.phrases import MAX_TEXTS, WINDOW, Finder, Wanted
-from newsbot.items import MAX_POSITIONS
+from newsbot.apps.search.phrases import MAX_POSITIONS, MAX_TEXTS, WINDOW, Finder, Wanted
 from newsbot.pages.extraction.parsing import parse_html
 from newsbot.pages.extraction.visible import smooth, visible_text
 

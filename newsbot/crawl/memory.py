@@ -22,8 +22,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
-
 
 def keep_loaded() -> None:
     """Exclude all present objects from the searches for unreachable objects (:func:`gc.freeze`).
@@ -43,7 +41,7 @@ def trim() -> bool:
     """
     linecache.clearcache()
     encodings._cache.clear()  # noqa: SLF001  (no public function clears it)
-    malloc_trim = _function("malloc_trim", ctypes.c_size_t)
+    malloc_trim = libc_function("malloc_trim", ctypes.c_size_t)
     return malloc_trim is not None and malloc_trim(0) == 1
 
 
@@ -59,22 +57,8 @@ def renew_threads() -> None:
         before.shutdown(wait=False)
 
 
-def keep_free(size: int) -> bool:
-    """Let glibc keep ``size`` free bytes at the end of each heap (mallopt(3)).
-
-    By default, a search for a phrase repeatedly requests 19 MB from the system for arrays that exist for
-    milliseconds, and returns the memory. These requests take a quarter of the time of the search. Blocks of
-    more than an eighth of ``size`` still come directly from the system. Returns False if the C library is not
-    glibc.
-    """
-    mallopt = _function("mallopt", ctypes.c_int, ctypes.c_int)
-    if mallopt is None:
-        return False
-    return mallopt(_M_TRIM_THRESHOLD, size) == 1 and mallopt(_M_MMAP_THRESHOLD, size // 8) == 1
-
-
 @cache
-def _function(name: str, *types: type[Any]) -> Callable[..., int] | None:
+def libc_function(name: str, *types: type[Any]) -> Callable[..., int] | None:
     """Return a function of the C library with parameters of these types; None if the library does not have
     the function."""
     try:

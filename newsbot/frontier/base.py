@@ -33,7 +33,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, Protocol, TypedDict, runtime_checkable
@@ -483,19 +483,6 @@ class EntryCopy:
     last_fetched: float | None = None
     attempts: int = 0
     lost: int = 0
-
-
-class FrontierTransfer(Protocol):
-    """Methods to copy a frontier, in addition to :class:`Frontier`."""
-
-    def copy_hosts(self) -> Iterator[HostCopy]:
-        """Yield all hosts."""
-
-    def copy_entries(self) -> Iterator[EntryCopy]:
-        """Yield all entries that are kept in full. The storage has the pages of the other URLs."""
-
-    def take_entries(self, copies: Sequence[EntryCopy]) -> None:
-        """Store the entries. Entries that are already known stay unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,20 +168,6 @@ class Polled:
     """Number of items in the source; 0 if unknown."""
 
 
-class PollPolicy(Protocol):
-    """Decides from counts of new items when each source is polled next.
-
-    A policy remembers what it learned about the sources. The same polls in the same order give the same
-    results.
-    """
-
-    def next_polls(self, polled: Polled) -> Array:
-        """Learn from polls. Return the time of the next poll of each of these sources, in POSIX seconds."""
-
-    def spend(self, requests: float, hours: float) -> None:
-        """Record how many ``requests`` per hour were made in the last ``hours``, to meet a budget."""
-
-
 def no_rows(count: int, *more: int) -> Array:
     """Return zeros for ``count`` sources, in an array of the shape ``(count, *more)``."""
     return np.zeros((count, *more))

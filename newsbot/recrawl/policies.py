@@ -321,7 +321,7 @@ class SquareRootIndex:
         self._known, self._plain = known, plain
 
     def next_polls(self, polled: Polled) -> Array:
-        """See :class:`newsbot.recrawl.planning.PollPolicy`."""
+        """See :class:`newsbot.apps.simulator.site_world.PollPolicy`."""
         rows, at = polled.rows, polled.at
         gap = at - self.last[rows]  # computed before _learn changes ``last``; NaN at the first poll
         unexpected = polled.new - self._learn(polled)
@@ -336,7 +336,7 @@ class SquareRootIndex:
         return np.asarray(at + np.clip(wish, SHORTEST, LONGEST))
 
     def spend(self, requests: float, hours: float) -> None:
-        """See :class:`newsbot.recrawl.planning.PollPolicy`."""
+        """See :class:`newsbot.apps.simulator.site_world.PollPolicy`."""
         self.controller.spend(requests, hours)
 
     def _learn(self, polled: Polled) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from newsbot.clock import Clock
 from newsbot.dedup.index import NearIndex, signature
@@ -101,25 +101,6 @@ def within(host: str, domains: frozenset[str]) -> bool:
             return True
         name = name.partition(".")[2]
     return False
-
-
-def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason: str) -> None:
-    """Write a note for each of ``urls`` (canonical) or for ``domain``. URLs with a note are not collected
-    again.
-
-    ``at`` is in POSIX seconds. ``reason`` is the user's text, which is stored with the note. It may be empty.
-    """
-    note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
-    for key in [*urls, *([OF_DOMAIN + domain] if domain else [])]:
-        notes.save(REMOVED, key, note)
-
-
-def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
-    """Return all removed domains and URLs with their notes, latest first."""
-    kept = notes.all(REMOVED).items()
-    return sorted(
-        ((key.removeprefix(OF_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
-    )
 
 
 MOST = 20_000

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from newsbot.apps.monitor.results import MAX_CONTEXT, Searches, SearchResult, SearchSummary, searches_of
-from newsbot.items import MAX_POSITIONS, Position
+from newsbot.apps.search.phrases import MAX_POSITIONS, Position
 from newsbot.urls import fingerprint
 from tests import warm
 from tests.contracts.storage_backends import Place

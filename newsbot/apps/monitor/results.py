@@ -21,7 +21,8 @@ from typing import Any, Protocol
 
 from newsbot.apps.monitor import APP
 from newsbot.apps.operations.remove import Found
-from newsbot.items import MAX_POSITIONS, Position, batched
+from newsbot.apps.search.phrases import MAX_POSITIONS, Position
+from newsbot.items import batched
 from newsbot.pages.text.words import clean
 from newsbot.sites.pauses_and_removals import within
 from newsbot.storage.base import REMOVED_AT_ONCE, Storage

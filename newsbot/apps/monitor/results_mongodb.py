@@ -30,7 +30,8 @@ from newsbot.apps.monitor.results import (
     packed_check,
     unpacked_checks,
 )
-from newsbot.items import Position, batched
+from newsbot.apps.search.phrases import Position
+from newsbot.items import batched
 from newsbot.pages.text.words import clean
 from newsbot.urls import fingerprint
 

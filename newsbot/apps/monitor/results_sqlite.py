@@ -24,8 +24,8 @@ from newsbot.apps.monitor.results import (
     packed_check,
     unpacked_checks,
 )
+from newsbot.apps.search.phrases import Position
 from newsbot.connections.sqlite import select_in
-from newsbot.items import Position
 from newsbot.pages.text.words import clean
 from newsbot.storage.base import merged
 from newsbot.storage.notes import to_json

@@ -37,9 +37,7 @@ from newsbot.sites.pauses_and_removals import (
     OF_DOMAIN,
     REFRESH,
     REMOVED,
-    buried,
     forget_texts,
-    keep_out,
     within,
 )
 from newsbot.sites.rights import NOTE_KIND as FILES
@@ -77,6 +75,25 @@ class Found:
             "pages": len(self.pages),
             "sources": len(self.sources),
         }
+
+
+def keep_out(notes: Notes, *, urls: list[str], domain: str | None, at: float, reason: str) -> None:
+    """Write a note for each of ``urls`` (canonical) or for ``domain``. URLs with a note are not collected
+    again.
+
+    ``at`` is in POSIX seconds. ``reason`` is the user's text, which is stored with the note. It may be empty.
+    """
+    note: dict[str, Any] = {"at": at, **({"reason": reason} if reason else {})}
+    for key in [*urls, *([OF_DOMAIN + domain] if domain else [])]:
+        notes.save(REMOVED, key, note)
+
+
+def buried(notes: Notes) -> list[tuple[str, dict[str, Any]]]:
+    """Return all removed domains and URLs with their notes, latest first."""
+    kept = notes.all(REMOVED).items()
+    return sorted(
+        ((key.removeprefix(OF_DOMAIN), note) for key, note in kept), key=lambda one: (-one[1]["at"], one[0])
+    )
 
 
 def find_url(url: str, rules: RuleSet, storage: Storage) -> Found:

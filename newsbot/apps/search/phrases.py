@@ -19,8 +19,29 @@ from dataclasses import dataclass, field
 
 import regex
 
-from newsbot.items import MAX_POSITIONS, Position
 from newsbot.pages.extraction.visible import smooth
+
+MAX_POSITIONS = 1000
+"""Maximum number of stored positions of one text on a page. Further positions are only counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """One hit: a place in the visible text of a page where a searched text was found."""
+
+    start: int
+    """The position of the first character of the hit, counted from 0."""
+    end: int
+    """The position of the first character after the hit."""
+    line: int
+    """The line number, counted from 1."""
+    before: str = ""
+    """The characters before the hit, with spaces for line breaks."""
+    found: str = ""
+    """The hit as it is on the page."""
+    after: str = ""
+    """The characters after the hit, with spaces for line breaks."""
+
 
 MAX_TEXTS = 500
 """Maximum number of texts and expressions in one search."""

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from newsbot.apps.simulator.model import Columns, compiled, require_memory
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Kind, PageRecord
-from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, PollPolicy, Rows
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Polled, Rows
 from newsbot.recrawl.policies import visits as page_visits
 from newsbot.storage.base import Poll
 from newsbot.urls import host_key
@@ -610,6 +610,20 @@ class Visits(NamedTuple):
     def of(self, kept: Flags | Rows) -> Visits:
         """Return the visits that ``kept`` selects, or all visits in the order of ``kept``."""
         return Visits(self.rows[kept], self.at[kept], self.before[kept], self.until[kept], self.wait[kept])
+
+
+class PollPolicy(Protocol):
+    """Decides from counts of new items when each source is polled next.
+
+    A policy remembers what it learned about the sources. The same polls in the same order give the same
+    results.
+    """
+
+    def next_polls(self, polled: Polled) -> Array:
+        """Learn from polls. Return the time of the next poll of each of these sources, in POSIX seconds."""
+
+    def spend(self, requests: float, hours: float) -> None:
+        """Record how many ``requests`` per hour were made in the last ``hours``, to meet a budget."""
 
 
 @runtime_checkable

@@ -1,9 +1,10 @@
 """The strategies that can be compared: built-in strategies (:data:`STRATEGIES`), and those in files of users.
 
-A strategy is created for a :class:`Task`. It is either a :class:`newsbot.recrawl.planning.PollPolicy`, or it
-computes all visits itself, like push (:class:`newsbot.apps.simulator.site_world.WholeRun`). The strategies
-are the policies of this crawler, policies of other crawlers, fixed shares of the budget, and push. Most fixed
-shares are computed from the true rates of the sources. :func:`choose` reads the option ``--policies``.
+A strategy is created for a :class:`Task`. It is either a
+:class:`newsbot.apps.simulator.site_world.PollPolicy`, or it computes all visits itself, like push
+(:class:`newsbot.apps.simulator.site_world.WholeRun`). The strategies are the policies of this crawler,
+policies of other crawlers, fixed shares of the budget, and push. Most fixed shares are computed from the true
+rates of the sources. :func:`choose` reads the option ``--policies``.
 
 Formulas distribute the budget among pages, and give the resulting freshness, age and delay. Page i changes
 ``rates[i]`` times per unit of time (a Poisson process) and is visited ``visits[i]`` times, at equal
@@ -39,6 +40,7 @@ from newsbot.apps.simulator.site_world import (
     UNITS,
     WAYS,
     WEEK,
+    PollPolicy,
     SiteWorld,
     VisitFigures,
     Visits,
@@ -54,7 +56,7 @@ from newsbot.clock import parse_duration
 from newsbot.errors import ArgumentError, UserError, did_you_mean
 from newsbot.items import Event, EventKind, Kind, PageRecord
 from newsbot.pages.rules.rule import Rule
-from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, PollPolicy, Rows
+from newsbot.recrawl.planning import DAY, HOUR, SHORTEST, Array, Outcome, Policy, Polled, Rows
 from newsbot.recrawl.policies import (
     Controller,
     Ladder,
@@ -698,11 +700,11 @@ class Guarded:
         self._path, self._policy = path, policy
 
     def next_polls(self, polled: Any) -> Any:
-        """See :class:`newsbot.recrawl.planning.PollPolicy`."""
+        """See :class:`newsbot.apps.simulator.site_world.PollPolicy`."""
         return _guarded(self._path, self._policy.next_polls, polled)
 
     def spend(self, requests: float, hours: float) -> None:
-        """See :class:`newsbot.recrawl.planning.PollPolicy`."""
+        """See :class:`newsbot.apps.simulator.site_world.PollPolicy`."""
         _guarded(self._path, self._policy.spend, requests, hours)
 
 

@@ -20,7 +20,7 @@ from newsbot import backends
 from newsbot.config.apps import known_apps
 from newsbot.config.settings import SettingsLike
 from newsbot.dedup.index import NearIndex
-from newsbot.frontier.base import Frontier, FrontierTransfer, check_idle
+from newsbot.frontier.base import EntryCopy, Frontier, HostCopy, check_idle
 from newsbot.items import Article, PageRecord, batched
 from newsbot.pages.text.words import clean
 from newsbot.sites.pauses_and_removals import REMOVED
@@ -32,6 +32,19 @@ AT_ONCE = 500
 
 Domains = Sequence[str] | None
 """The domains of the sites to copy; None for all."""
+
+
+class FrontierTransfer(Protocol):
+    """Methods to copy a frontier, in addition to :class:`Frontier`."""
+
+    def copy_hosts(self) -> Iterator[HostCopy]:
+        """Yield all hosts."""
+
+    def copy_entries(self) -> Iterator[EntryCopy]:
+        """Yield all entries that are kept in full. The storage has the pages of the other URLs."""
+
+    def take_entries(self, copies: Sequence[EntryCopy]) -> None:
+        """Store the entries. Entries that are already known stay unchanged."""
 
 
 class PageCopy(NamedTuple):
