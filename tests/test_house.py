@@ -40,10 +40,10 @@ class Count:
 
 COUNTS: Mapping[str, Count] = {
     "lines": Count(
-        59_518, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
+        59_521, 42_000, "lines of code: not blank, no comment, no docstring (nor a string below a name)"
     ),
     "core_lines": Count(16_000, 16_000, "lines of code of the core"),
-    "library_lines": Count(11_679, 10_500, "lines of code of the library, newsbot/pages/"),
+    "library_lines": Count(11_681, 10_500, "lines of code of the library, newsbot/pages/"),
     "app_lines": Count(4_500, 4_500, "lines of code of the largest app"),
     "files": Count(300, 300, "Python files, __init__.py included"),
     "top_modules": Count(7, 7, "modules at the top of newsbot/, without __init__.py and __main__.py"),

@@ -328,8 +328,8 @@ def check_settings(settings: SettingsLike) -> None:
 
     Raises :class:`ArgumentError` for the first fault.
     """
-    for fault in FAULTS:
-        raise fault
+    if FAULTS:
+        raise FAULTS[0]
     for name in SETTINGS:
         value_of(settings, name)
     if path := settings.get("LOG_FILE"):

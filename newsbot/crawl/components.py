@@ -224,7 +224,7 @@ def check(settings: BaseSettings, words: list[str], spider_arguments: dict[str, 
         backends.open_frontier(settings).close()
         backends.open_storage(settings).close()
     for app in apps:
-        for place in (*app.readers, *app.documents, *app.followers):
+        for place in (*app.documents, *app.followers):
             load(place)  # the crawl loads them later, where an error would be a traceback
         for place in app.checks:
             load(place)(settings, used)

@@ -27,7 +27,7 @@ from newsbot.crawl.visit import RENDERED, Found, Visit
 from newsbot.errors import NotAnArticle
 from newsbot.items import Article, Details, EventKind, Kind, Link, Reason, Where
 from newsbot.middlewares import content_type_of, tree_of
-from newsbot.pages.discovery import reader as kinds
+from newsbot.pages.discovery import reader as source_readers
 from newsbot.pages.discovery.autodiscovery import find_sections, find_sources, hubs_in
 from newsbot.pages.discovery.dates import SiteDates
 from newsbot.pages.discovery.feeds import Feed, SourceError
@@ -64,14 +64,14 @@ class Reader:
         crawl: Crawl,
         *,
         obeys_noindex: bool,
-        documents: Sequence[kinds.DocumentReader] = (),
+        documents: Sequence[source_readers.DocumentReader] = (),
     ) -> None:
         """``obeys_noindex``: True if articles that say ``noindex`` are not stored.
 
         ``documents`` read files that are articles but not HTML.
         """
         self._readers, self._documents = crawl.context.readers, documents
-        self._extensions, self._one_document = kinds.extensions_of(documents), asyncio.Lock()
+        self._extensions, self._one_document = source_readers.extensions_of(documents), asyncio.Lock()
         self._context, self._scope, self._judge = crawl.context, crawl.scope, crawl.judge
         self._lines, self._rights, self._hubs = crawl.sites.shared_lines, crawl.sites.rights, crawl.hubs
         self._families = crawl.families
@@ -90,15 +90,16 @@ class Reader:
             return None
         # A person may ask for any address. Its content says whether it is a feed or a sitemap.
         asked = visit.data.get("where") == Where.ARGUMENT and not visit.kind.is_listing
+        received = response.url, content_type_of(response), response.body
         if asked:
-            found = kinds.recognising(self._readers, response.url, content_type_of(response), response.body)
+            found = source_readers.recognising(self._readers, *received)
             if found is not None:
                 visit.become(found.kind)
         if visit.kind.is_source and not visit.check.anew and _hash_before(visit) == _digest(response):
             return None  # read() will find that the source is unchanged
         if not visit.kind.is_listing:
             page: Response | Parsed = response
-            if kinds.recognising(self._documents, response.url, content_type_of(response), response.body):
+            if source_readers.recognising(self._documents, *received):
                 page = await self._convert(response)
             if not isinstance(page, Response):
                 return page
@@ -134,9 +135,9 @@ class Reader:
         The function can run in a thread, because it changes no shared state.
         """
         if visit.kind.is_listing:
-            readers, kind = kinds.readers_like(self._readers, visit.kind), content_type_of(response)
+            readers, kind = source_readers.readers_like(self._readers, visit.kind), content_type_of(response)
             dates = SiteDates(_zone(visit), self._families.of(visit.rule.domain).witnesses.month_first)
-            return partial(kinds.read_source, readers, response.body, response.url, kind, dates)
+            return partial(source_readers.read_source, readers, response.body, response.url, kind, dates)
         known = Known(self._rights.signals(response.url), self._extensions)
         where, is_section = visit.data.get("where"), visit.kind is Kind.SECTION
         # A person may ask for any page. Only its address says that it is a list.
@@ -621,18 +622,18 @@ def _named(tree: HtmlElement, links: PageLinks, url: str, visit: Visit) -> Found
     return Found(links=named, referrer=url, depth=1)
 
 
-def page_of(documents: Sequence[kinds.DocumentReader], response: Response) -> Response:
+def page_of(documents: Sequence[source_readers.DocumentReader], response: Response) -> Response:
     """Return a document as a page, and every other response as it is.
 
     May run in any thread. Raises :class:`newsbot.errors.NotAnArticle` if the document cannot be read.
     """
     kind = content_type_of(response)
-    reader = kinds.recognising(documents, response.url, kind, response.body)
+    reader = source_readers.recognising(documents, response.url, kind, response.body)
     if reader is None:
         return response
     page = reader.to_html(response.url, kind, response.body)
     headers = response.headers.copy()
-    headers["Content-Type"] = kinds.HTML
+    headers["Content-Type"] = source_readers.HTML
     return HtmlResponse(
         response.url,
         response.status,
@@ -652,7 +653,7 @@ def looks_like_html(body: bytes, content_type: str) -> bool:
     """
     head = body[:_HEAD].lstrip(b"\xef\xbb\xbf \t\r\n")
     if _TAG.search(head):
-        return not kinds.OTHER_ROOT.search(head) or b"<html" in head.lower()
+        return not source_readers.OTHER_ROOT.search(head) or b"<html" in head.lower()
     return not head.startswith((b"{", b"[")) and not content_type.lower().startswith(_NO_HTML)
 
 

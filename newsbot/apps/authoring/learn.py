@@ -267,7 +267,7 @@ def as_lines(learned: Learned) -> list[str]:
 
 
 def list_lines(key: str, texts: Iterable[str], indent: str = "") -> list[str]:
-    """Return the lines of a key with a list of texts in a rule file; no lines if there are no texts."""
+    """Return the lines of a rule file for a key with a list of texts. Without texts, there are no lines."""
     found = [f"{indent}  - {quoted(text)}" for text in texts]
     return [f"{indent}{key}:", *found] if found else []
 

@@ -137,7 +137,7 @@ TRIES = 3
 
 
 class _SiteSpider(SideSpider):
-    """What both spiders have in common. Wrong arguments raise ``ArgumentError``, and say what is allowed."""
+    """The base class of both spiders. The messages of wrong arguments say what is allowed."""
 
     parse_arguments: Callable[[Mapping[str, Any]], Any]
     """Returns the checked arguments, with ``scope`` and ``max_pages``."""

@@ -97,7 +97,7 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Return a version of ``function`` that is copied into each compiled function that calls it.
 
-    So there is no call at run time. A call is slow, because numba counts the references to each array.
+    This avoids calls at run time. They are slow, because numba counts the references to each array.
     """
     return cast("F", numba.njit(inline="always", **_OPTIONS)(function))
 

@@ -716,7 +716,7 @@ def _words(value: str | None) -> tuple[str, ...]:
 def _checked(storage: Storage, search: ArticleSearch, definition: Definition) -> Definition:
     """Return the definition with the URLs under which its articles are stored.
 
-    Raises :class:`ArgumentError` if the query has an error or a URL is no article.
+    Raises :class:`ArgumentError` if the query has an error or if a URL is not that of an article.
     """
     if definition.query and (notes := search.explain(definition.query, found=True)):
         raise ArgumentError(f"correct the query: {notes[0]}")

@@ -36,7 +36,7 @@ class Converted:
     html: bytes
     """The page, in UTF-8."""
     complete: bool = True
-    """False if the file is longer than what was read."""
+    """False if only the beginning of the file was read."""
 
 
 class DocumentReader(Protocol):
@@ -164,8 +164,9 @@ def read_source(
     """
     chosen = readers[-1]
     try:
-        # ``chosen`` is the first reader that recognises the source, or the one that raises an error.
-        any((chosen := one) is readers[-1] or one.recognises(url, content_type, body) for one in readers)
+        for chosen in readers:
+            if chosen is readers[-1] or chosen.recognises(url, content_type, body):
+                break
         read = chosen.read(body, url, content_type, dates)
         return read if chosen in BUILT_IN else _checked(read, Sitemap if isinstance(read, Sitemap) else Feed)
     except SourceError:
